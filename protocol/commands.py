@@ -3,6 +3,7 @@
 Absent means "do not touch", `null` means "clear"; `model_fields_set` tells them apart, so dump with `exclude_unset`.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Final, Literal, Self, get_args
@@ -304,6 +305,5 @@ def comment_text(marker: str, body: str) -> str:
 
 
 def starts_with_marker(text: str, marker: str) -> bool:
-    """Whether `text` starts with exactly this marker: `plan:1` does not start `plan:12 …`."""
-    rest = text.removeprefix(marker)
-    return text.startswith(marker) and not (rest[:1].isascii() and rest[:1].isalnum())
+    """Whether `text` starts with exactly this marker: `plan:1` starts neither `plan:12 …` nor `plan:1.2 …`."""
+    return text.startswith(marker) and not re.match(r"[A-Za-z0-9:#._-]", text[len(marker) :])

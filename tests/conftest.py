@@ -1,0 +1,42 @@
+"""What every kind of test shares: the profiles, and the rule that in CI nothing may be skipped.
+
+BRIDGE_PROFILE = quick (a newcomer's `make test`, the default) | ci (everything is required) | soak (long runs).
+"""
+
+import os
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+PROFILE = os.environ.get("BRIDGE_PROFILE", "quick")
+SLOWEST_SHOWN = 15
+
+# No deadline of an example: machines are shared, and time is measured in tests/bench alone.
+settings.register_profile("quick", deadline=None, max_examples=50)
+settings.register_profile(
+    "ci", deadline=None, max_examples=300, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(
+    "soak",
+    deadline=timedelta(minutes=5),
+    max_examples=20_000,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(PROFILE)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if PROFILE != "quick":
+        config.option.durations = SLOWEST_SHOWN
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item):  # type: ignore[no-untyped-def]  # a pluggy wrapper generator
+    """Where everything is required, a test that skips itself has failed: its machine lacks something."""
+    outcome = yield
+    report = outcome.get_result()
+    if PROFILE != "quick" and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped where everything is required: {report.longrepr[-1]}"
