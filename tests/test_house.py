@@ -1,4 +1,4 @@
-"""The rules of the house that no linter knows: sizes as a ratchet, documents that agree with code, no trace of a machine."""
+"""The rules of the house that no linter knows: sizes as a ratchet, documents that agree with code, no traces."""
 
 import ast
 import re
