@@ -1,0 +1,212 @@
+"""A batch file as the hub takes it, and the way back from what the hub refuses to the line it stands on.
+
+Only the form of the file is judged here: names at the top, one mapping per command. Commands are the hub's to judge.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import PurePath
+from typing import Any, Final, Literal
+
+from hub.cli.reading import tree
+from hub.cli.reading.csv_tree import csv_tree
+from hub.cli.reading.json_tree import json_tree
+from hub.cli.reading.shapes import parameter_kinds
+from hub.cli.reading.tree import Finding, Position, Unreadable
+from hub.cli.reading.yaml_tree import yaml_tree
+
+Form = Literal["yaml", "json", "csv"]
+FORMS: Final[Mapping[str, Form]] = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".csv": "csv"}
+_TOP: Final = ("title", "author", "commands")
+_START: Final = Position(1, 1)
+_PARAMETER: Final = re.compile(r"commands\[(?P<index>\d+)\]\.(?P<name>\w+)(?:\[\d+\])?")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFile:
+    """`positions` and `unquoted` are by field as the hub names it: `commands[3].summary`."""
+
+    title: Any
+    author: Any
+    commands: tuple[Mapping[str, Any], ...]
+    positions: Mapping[str, Position]
+    unquoted: Mapping[str, str]
+    findings: tuple[Finding, ...] = ()
+
+    def located(self, field: str | None, what: str, hint: str | None) -> Finding:
+        """The place of a fault the hub found; of the nearest thing around it where the field itself is not written."""
+        near = next((name for name in _outwards(field or "") if name in self.positions), None)
+        if near is not None and near in self.unquoted and self._takes_text(near):
+            hint = f'put it in quotes: "{self.unquoted[near]}"'
+        return Finding(self.positions.get(near or "", _START), what, hint, field)
+
+    def _takes_text(self, field: str) -> bool:
+        parts = _PARAMETER.fullmatch(field)
+        if parts is None:
+            return field in ("title", "author")
+        kinds = parameter_kinds(self.commands[int(parts["index"])].get("type"))
+        return bool(kinds.get(parts["name"], frozenset()) & {"string", "array"})
+
+
+def form_of(name: str) -> Form | None:
+    """The form that the ending of a file's name promises."""
+    return FORMS.get(PurePath(name).suffix.lower())
+
+
+def read_batch_file(data: bytes, form: Form) -> BatchFile:
+    """The batch in `data`; whatever is wrong with its form is in `findings`, all of it, and then nothing may be sent."""
+    try:
+        if len(data) > tree.MAX_FILE_BYTES:
+            raise Unreadable(Finding(_START, f"larger than {tree.MAX_FILE_BYTES // 2**20} MiB", "split the batch"))
+        root, refused = _PARSERS[form](_decoded(data))
+    except Unreadable as error:
+        return BatchFile(None, None, (), {}, {}, error.findings)
+    reader = _Reader(list(refused))
+    return reader.batch(root)
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        place = Position(before.count(b"\n") + 1, len(before) - before.rfind(b"\n"))
+        raise Unreadable(Finding(place, "not UTF-8", "save the file as UTF-8")) from error
+    if "\0" in text:
+        place = Position(text[: text.index("\0")].count("\n") + 1, 1)
+        raise Unreadable(Finding(place, "holds a NUL character", "save the file as plain UTF-8 text"))
+    return text
+
+
+def _json(text: str) -> tuple[tree.Node | None, tuple[Finding, ...]]:
+    return (json_tree(text), ()) if text.strip() else (None, ())
+
+
+_PARSERS: Final[Mapping[Form, Callable[[str], tuple[tree.Node | None, tuple[Finding, ...]]]]] = {
+    "yaml": yaml_tree,
+    "json": _json,
+    "csv": csv_tree,
+}
+
+
+def _outwards(field: str) -> Iterable[str]:
+    """`commands[3].labels[1]`, `commands[3].labels`, `commands[3]`, `commands`: from the field to what holds it."""
+    while field:
+        yield field
+        field = field[: max(field.rfind("."), field.rfind("["), 0)]
+
+
+class _Reader:
+    """One pass over the tree: plain values out, positions and findings noted on the way."""
+
+    def __init__(self, findings: list[Finding]) -> None:
+        self._findings = findings
+        self._positions: dict[str, Position] = {}
+        self._unquoted: dict[str, str] = {}
+
+    def batch(self, root: tree.Node | None) -> BatchFile:
+        top: dict[str, tree.Node] = {}
+        match root:
+            case tree.Mapping():
+                top = self._top(root)
+            case tree.Items():
+                top = {"commands": root}
+                self._positions["commands"] = root.position
+            case None:
+                self._refuse(_START, "the file is empty", "write commands: and a list of commands")
+            case tree.Scalar(position=position):
+                self._refuse(position, "a batch is a mapping or a list of commands", "write commands: and a list")
+        commands = self._commands(top.get("commands"))
+        envelope = {name: self._plain(top[name], name) for name in ("title", "author") if name in top}
+        if root is not None and top and "commands" not in top:
+            self._refuse(root.position, "the file has no commands", "write commands: and a list of commands")
+        findings = tuple(sorted(self._findings, key=lambda finding: finding.position))
+        return BatchFile(
+            envelope.get("title"), envelope.get("author"), commands, self._positions, self._unquoted, findings
+        )
+
+    def _refuse(self, position: Position, what: str, hint: str | None = None, field: str | None = None) -> None:
+        self._findings.append(Finding(position, what, hint, field))
+
+    def _top(self, root: tree.Mapping) -> dict[str, tree.Node]:
+        found: dict[str, tree.Node] = {}
+        for entry in self._single(root, ""):
+            if entry.name in _TOP:
+                found[entry.name] = entry.value
+                self._positions[entry.name] = entry.position
+            else:
+                near = get_close_matches(entry.name, _TOP, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"a batch has {', '.join(_TOP)}"
+                self._refuse(entry.position, f"unknown name {entry.name}", hint, entry.name)
+        return found
+
+    def _commands(self, node: tree.Node | None) -> tuple[Mapping[str, Any], ...]:
+        match node:
+            case tree.Items(items=items) if items:
+                commands = [self._command(item, f"commands[{index}]") for index, item in enumerate(items)]
+                return tuple(commands)
+            case tree.Items(position=position):
+                self._refuse(position, "the list of commands is empty", "write at least one command", "commands")
+            case tree.Mapping(position=position) | tree.Scalar(position=position):
+                self._refuse(position, "commands must be a list", "begin each command with -", "commands")
+            case None:
+                pass
+        return ()
+
+    def _command(self, node: tree.Node, field: str) -> Mapping[str, Any]:
+        """A flat command; `- ensure_fields: {…}` is short for one with `type: ensure_fields`."""
+        self._positions[field] = node.position
+        if not isinstance(node, tree.Mapping):
+            self._refuse(node.position, "a command is a mapping", "write type: and its parameters", field)
+            return {}
+        names = [entry.name for entry in node.entries]
+        if len(names) == 1 and names != ["type"] and isinstance(node.entries[0].value, tree.Mapping):
+            head, body = node.entries[0], node.entries[0].value
+            if any(entry.name == "type" for entry in body.entries):
+                hint = f"take out {head.name}: or type:"
+                self._refuse(head.position, "the type of the command stands twice", hint, field)
+            self._positions[f"{field}.type"] = head.position
+            return {"type": head.name, **self._object(body, field)}
+        return self._object(node, field)
+
+    def _object(self, node: tree.Mapping, field: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for entry in self._single(node, field):
+            inner = f"{field}.{entry.name}"
+            self._positions[inner] = entry.position
+            found[entry.name] = self._plain(entry.value, inner)
+        return found
+
+    def _single(self, node: tree.Mapping, field: str) -> list[tree.Entry]:
+        """The entries, each name once; a second one is refused with the lines of both."""
+        first: dict[str, tree.Entry] = {}
+        for entry in node.entries:
+            if entry.name in first:
+                line = first[entry.name].position.line
+                hint = "keep one of both"
+                self._refuse(
+                    entry.position,
+                    f"{entry.name} stands here and in line {line}",
+                    hint,
+                    f"{field}.{entry.name}".strip("."),
+                )
+            else:
+                first[entry.name] = entry
+        return list(first.values())
+
+    def _plain(self, node: tree.Node, field: str) -> Any:
+        match node:
+            case tree.Mapping():
+                return self._object(node, field)
+            case tree.Items(items=items):
+                return [self._item(item, f"{field}[{index}]") for index, item in enumerate(items)]
+            case tree.Scalar(value=value, unquoted=unquoted):
+                if unquoted is not None:
+                    self._unquoted[field] = unquoted
+                return value
+
+    def _item(self, node: tree.Node, field: str) -> Any:
+        self._positions[field] = node.position
+        return self._plain(node, field)
