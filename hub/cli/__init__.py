@@ -1,0 +1,51 @@
+"""The hub's command line, `jira-hub`: a face of the HTTP API. Heavy imports stand inside the commands."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hub.cli.batches import apply, batch_app, command_app
+from hub.cli.issues import issue_app, note_app, refresh
+from hub.cli.running import init, pause, resume, serve, settings_app, status
+from hub.cli.session import Program, Session
+from hub.cli.watching import watch
+
+app = typer.Typer(
+    name="jira-hub",
+    cls=Program,
+    no_args_is_help=True,
+    rich_markup_mode=None,  # help in plain text: rich would cost more than everything else that --help does
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def start(
+    context: typer.Context,
+    *,
+    home: Annotated[
+        Path | None, typer.Option("--home", envvar="JIRA_HUB_HOME", help="Where settings, token and database live.")
+    ] = None,
+    url: Annotated[str | None, typer.Option("--url", envvar="JIRA_HUB_URL", help="Address of the hub.")] = None,
+) -> None:
+    """A durable queue of desired Jira states, carried to an air-gapped agent through a shared folder."""
+    context.obj = Session(home, url)
+
+
+for command in (init, serve, apply, status, watch, refresh, pause, resume):
+    app.command(command.__name__)(command)
+for group, name in (
+    (batch_app, "batch"),
+    (command_app, "command"),
+    (issue_app, "issue"),
+    (note_app, "note"),
+    (settings_app, "settings"),
+):
+    app.add_typer(group, name=name)
+
+
+def main() -> None:
+    """The console script."""
+    app(prog_name="jira-hub")

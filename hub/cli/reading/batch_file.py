@@ -4,24 +4,27 @@ Only the form of the file is judged here: names at the top, one mapping per comm
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import PurePath
 from typing import Any, Final, Literal
 
+from hub.batching import Rejected, checked_batch
 from hub.cli.reading import tree
 from hub.cli.reading.csv_tree import csv_tree
 from hub.cli.reading.json_tree import json_tree
 from hub.cli.reading.shapes import parameter_kinds
 from hub.cli.reading.tree import Finding, Position, Unreadable
 from hub.cli.reading.yaml_tree import yaml_tree
+from protocol.errors import Fault
 
 Form = Literal["yaml", "json", "csv"]
 FORMS: Final[Mapping[str, Form]] = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".csv": "csv"}
 _TOP: Final = ("title", "author", "commands")
 _START: Final = Position(1, 1)
-_PARAMETER: Final = re.compile(r"commands\[(?P<index>\d+)\]\.(?P<name>\w+)(?:\[\d+\])?")
+_PARAMETER: Final = re.compile(r"commands\[(?P<index>\d+)\]\.(?P<name>\w+)(?:\[(?P<item>\d+)\])?")
+_KINDS: Final = {bool: "yes or no", int: "a number", float: "a number"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +38,33 @@ class BatchFile:
     unquoted: Mapping[str, str]
     findings: tuple[Finding, ...] = ()
 
-    def located(self, field: str | None, what: str, hint: str | None) -> Finding:
-        """The place of a fault the hub found; of the nearest thing around it where the field itself is not written."""
-        near = next((name for name in _outwards(field or "") if name in self.positions), None)
-        if near is not None and near in self.unquoted and self._takes_text(near):
-            hint = f'put it in quotes: "{self.unquoted[near]}"'
-        return Finding(self.positions.get(near or "", _START), what, hint, field)
+    def located(self, faults: Iterable[Fault]) -> tuple[Finding, ...]:
+        """What the hub refused, each at its place in the file, in the order of the lines, nothing twice."""
+        found = dict.fromkeys(finding for fault in faults for finding in self._findings_of(fault))
+        return tuple(sorted(found, key=lambda finding: finding.position))
+
+    def _findings_of(self, fault: Fault) -> Iterator[Finding]:
+        """The fault at its field, or at the nearest thing around it where the field itself is not written."""
+        near = next((name for name in _outwards(fault.field or "") if name in self.positions), "")
+        position = self.positions.get(near, _START)
+        bare = [name for name in self.unquoted if name == near or name.startswith(f"{near}[")]
+        if near and bare and self._takes_text(near) and (near in bare or "valid string" in fault.detail):
+            for name in bare:
+                text = self.unquoted[name]
+                what = f"{text} is read as {_KINDS[type(self._value(name))]}, a text is needed"
+                yield Finding(self.positions[name], what, f'put it in quotes: "{text}"', name)
+        else:
+            name = (fault.field or "").rpartition(".")[2]
+            what = f"{name}: {fault.detail}" if name else fault.detail
+            yield Finding(position, what, fault.hint, fault.field)
+
+    def _value(self, field: str) -> Any:
+        """What stands at a field of a command, or in the title or author."""
+        parts = _PARAMETER.fullmatch(field)
+        if parts is None:
+            return self.title if field == "title" else self.author
+        value = self.commands[int(parts["index"])][parts["name"]]
+        return value if parts["item"] is None else value[int(parts["item"])]
 
     def _takes_text(self, field: str) -> bool:
         parts = _PARAMETER.fullmatch(field)
@@ -56,7 +80,7 @@ def form_of(name: str) -> Form | None:
 
 
 def read_batch_file(data: bytes, form: Form) -> BatchFile:
-    """The batch in `data`; whatever is wrong with its form is in `findings`, all of it, and then nothing may be sent."""
+    """The batch in `data`; all that is wrong with its form is in `findings`, and then nothing may be sent."""
     try:
         if len(data) > tree.MAX_FILE_BYTES:
             raise Unreadable(Finding(_START, f"larger than {tree.MAX_FILE_BYTES // 2**20} MiB", "split the batch"))
@@ -65,6 +89,24 @@ def read_batch_file(data: bytes, form: Form) -> BatchFile:
         return BatchFile(None, None, (), {}, {}, error.findings)
     reader = _Reader(list(refused))
     return reader.batch(root)
+
+
+def everything_wrong(batch_file: BatchFile) -> tuple[Finding, ...]:
+    """What is wrong with the form of a file, and what the hub's own rule would say of the commands in it besides.
+
+    A file of bad form is not sent, yet its faults come all together; link types only the hub itself knows.
+    """
+    answer = checked_batch(batch_file.commands) if batch_file.commands else None
+    faults = [wrong.fault("en") for wrong in answer.faults] if isinstance(answer, Rejected) else []
+    lines = {finding.position.line for finding in batch_file.findings}
+    fields = {finding.field for finding in batch_file.findings}
+    # What follows from a bad form, such as a command that is none and so has no type, is not said again.
+    further = [
+        finding
+        for finding in batch_file.located(faults)
+        if finding.position.line not in lines and fields.isdisjoint(_outwards(finding.field or ""))
+    ]
+    return tuple(sorted((*batch_file.findings, *further), key=lambda finding: finding.position))
 
 
 def _decoded(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""JSON into the positioned tree. The standard library keeps no positions and takes NaN and doubled names, hence this."""
+"""JSON into the positioned tree: the standard library keeps no positions and takes NaN and doubled names."""
 
 import json
 import math

@@ -52,8 +52,10 @@ def _syntax_finding(error: yaml.MarkedYAMLError) -> Finding:
     mark = error.problem_mark or error.context_mark
     what = ", ".join(part for part in (error.problem, error.context) if part) or "not YAML"
     hint = None
+    if "tab character" in what:
+        hint = "indent with blanks"
     if "cannot start any token" in what or "mapping values are not allowed" in what:
-        hint = "indent with blanks, and put a text with ': ' or a leading @ or ` in quotes"
+        hint = "put a text with ': ' or a leading @ or ` in quotes, and indent with blanks"
     if "expected a single document" in what:
         hint = "one file holds one batch: remove what follows ---"
     return Finding(_position(mark) if mark else Position(1, 1), what, hint)

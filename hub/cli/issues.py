@@ -1,0 +1,130 @@
+"""`issue …`, `note …`, `refresh`: the mirror of Jira and people's notes, through the API."""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from hub.cli.exits import USAGE, Stop
+from hub.cli.output import one_line, show_fields, show_json, show_line, show_note, show_table
+from hub.cli.session import AsJson, login_name, session
+
+issue_app = typer.Typer(help="Issues as Jira last showed them.", no_args_is_help=True, rich_markup_mode=None)
+note_app = typer.Typer(
+    help="Your own notes on issues; never sent to Jira.", no_args_is_help=True, rich_markup_mode=None
+)
+
+Key = Annotated[str, typer.Argument(metavar="KEY", help="Issue key, such as AURORA-1533.")]
+NoteKey = Annotated[str, typer.Argument(metavar="KEY", help="Issue key or temporary key.")]
+
+
+@issue_app.command("list")
+def issue_list(
+    context: typer.Context,
+    *,
+    text: Annotated[str | None, typer.Option("--text", help="Words of the summary or the description.")] = None,
+    status: Annotated[str | None, typer.Option("--status", help="Name of the status.")] = None,
+    limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1, max=1000)] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """Search the mirror, offline."""
+    with session(context).connect() as hub:
+        answer = hub.get("/issues", text=text, status=status, limit=limit)
+    if as_json:
+        show_json(answer)
+        return
+    show_table(
+        ("key", "status", "summary", "due", "sprint"),
+        [
+            (each["key"], each["status"], one_line(each["summary"], 80), each["duedate"], each["sprint"])
+            for each in answer["items"]
+        ],
+    )
+
+
+@issue_app.command("show")
+def issue_show(context: typer.Context, key: Key, *, as_json: AsJson = False) -> None:
+    """One issue of the mirror."""
+    with session(context).connect() as hub:
+        answer = hub.get(f"/issues/{_in_path(key)}")
+    if as_json:
+        show_json(answer)
+        return
+    links = [f"{link['source']} {link['link_type']} {link['target']}" for link in answer.get("links") or ()]
+    plain = {name: value for name, value in answer.items() if name not in ("links", "labels")}
+    show_fields({**plain, "labels": ", ".join(answer.get("labels") or ()), "links": "\n".join(links)})
+
+
+def _in_path(key: str) -> str:
+    from urllib.parse import quote
+
+    return quote(key, safe="")
+
+
+@note_app.command("get")
+def note_get(context: typer.Context, key: NoteKey, *, as_json: AsJson = False) -> None:
+    """The note on a key."""
+    with session(context).connect() as hub:
+        answer = hub.get(f"/notes/{_in_path(key)}")
+    if as_json:
+        show_json(answer)
+        return
+    show_line(answer["text"])
+
+
+@note_app.command("set")
+def note_set(
+    context: typer.Context,
+    key: NoteKey,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The note; - reads it from stdin.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Write the note on a key; what stood there is replaced."""
+    note = sys.stdin.read() if text == "-" else text
+    if not note.strip():
+        raise Stop("the note is empty", hint=f"take it away with: jira-hub note delete {key}", code=USAGE)
+    with session(context).connect() as hub:
+        answer = hub.send("PUT", f"/notes/{_in_path(key)}", {"text": note})
+    if as_json:
+        show_json(answer)
+        return
+    show_note(f"Noted on {key}")
+
+
+@note_app.command("delete")
+def note_delete(context: typer.Context, key: NoteKey, *, as_json: AsJson = False) -> None:
+    """Take the note on a key away."""
+    with session(context).connect() as hub:
+        hub.send("DELETE", f"/notes/{_in_path(key)}")
+    if as_json:
+        show_json({"key": key, "deleted": True})
+        return
+    show_note(f"No note on {key} any more")
+
+
+def refresh(
+    context: typer.Context,
+    keys: Annotated[list[str] | None, typer.Argument(metavar="[KEY]...", help="Issues to read.")] = None,
+    *,
+    jql: Annotated[str | None, typer.Option("--jql", help="Read what this JQL finds.")] = None,
+    author: Annotated[str | None, typer.Option("--author", help="Who asks; your login name by default.")] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Stay until it is read; 1 when that failed.")] = False,
+    timeout: Annotated[float | None, typer.Option("--timeout", help="With --wait: seconds to stay at most.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read issues from Jira into the mirror, as soon as the queue comes to it."""
+    if bool(keys) == (jql is not None):
+        raise Stop("name either keys or --jql", hint="jira-hub refresh AURORA-1533 AURORA-1534", code=USAGE)
+    body: dict[str, Any] = {"author": author or login_name(), **({"keys": keys} if keys else {"jql": jql})}
+    with session(context).connect() as hub:
+        batch = hub.send("POST", "/refresh", body)
+        if wait:
+            from hub.cli.watching import watch_batch
+
+            watch_batch(hub, batch["id"], as_json=as_json, timeout=timeout)
+            return
+    if as_json:
+        show_json(batch)
+        return
+    show_note(f"Queued as batch {batch['id']}. Follow it with: jira-hub watch {batch['id']}")

@@ -1,0 +1,189 @@
+"""`init`, `serve`, `status`, `settings …`, `pause`, `resume`: the hub itself, set up, started, looked at and held."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hub.cli.exits import OFFLINE, USAGE, Stop
+from hub.cli.output import duration, show_fields, show_json, show_note, show_table
+from hub.cli.session import AsJson, session
+
+settings_app = typer.Typer(help="Settings of the queue: show, set.", no_args_is_help=True, rich_markup_mode=None)
+
+
+def init(
+    context: typer.Context,
+    *,
+    share: Annotated[Path | None, typer.Option("--share", help="The folder that hub and agent both see.")] = None,
+    link: Annotated[str, typer.Option("--link", help="Name of the pair of hub and agent.")] = "main",
+    port: Annotated[int | None, typer.Option("--port", help="Port on 127.0.0.1; 8765 by default.", min=1)] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make the home: settings, a token, and with --share the link's folder in the share."""
+    from hub.cli.home import make_home
+
+    wanted: dict[str, Any] = {} if port is None else {"port": port}
+    if share is not None:
+        wanted |= {"share": str(share.expanduser().absolute()), "link": link}
+    made = make_home(session(context).home, wanted, share=share, link=link)
+    shown = {"home": made.folder, "settings": made.settings, "token": made.token, "link folder": made.link_folder}
+    if as_json:
+        show_json({name.replace(" ", "_"): value and str(value) for name, value in shown.items()})
+    else:
+        show_fields(shown)
+    if made.link_folder is None:
+        show_note("Next: name the folder that hub and agent both see: jira-hub init --share DIR --link NAME")
+    else:
+        show_note(
+            "Next: start the hub with jira-hub serve; on the agent's machine jira-agent init, same share and link"
+        )
+
+
+def serve(
+    context: typer.Context,
+    *,
+    port: Annotated[
+        int | None, typer.Option("--port", help="Another port than the settings'.", min=0, max=65535)
+    ] = None,
+) -> None:
+    """Run the hub: the queue, its API on 127.0.0.1, and the relay to the agent."""
+    from hub.serve import serve_hub
+
+    serve_hub(session(context).home, port=port)
+
+
+def status(
+    context: typer.Context,
+    *,
+    check: Annotated[bool, typer.Option("--check", help="End with 5 when the agent is offline.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """The queue, the agent, the mirror, at a glance."""
+    with session(context).connect() as hub:
+        answer = hub.get("/status")
+    if as_json:
+        show_json(answer)
+    else:
+        _show_status(answer)
+    if check and not answer["agent"].get("online"):
+        raise typer.Exit(OFFLINE)
+
+
+def _show_status(answer: Any) -> None:
+    from hub.cli.batches import subject
+    from hub.cli.watching import agent_state
+
+    agent, mirror = answer["agent"], answer["mirror"]
+    counts = ", ".join(f"{count} {name}" for name, count in answer["counts"].items() if count)
+    current = [f"#{each['id']} {each['type']} {subject(each)}" for each in answer["current"]]
+    redelivered = [f"#{each['id']} {each['type']}, {each['deliveries']} deliveries" for each in agent["redelivered"]]
+    show_fields(
+        {
+            "link": answer["link"],
+            "agent": agent_state(agent),
+            "version": agent.get("version"),
+            "queue": counts or "empty",
+            "paused": (answer["paused_until"] or "yes") if answer["paused"] else None,
+            "current": "\n".join(current),
+            "redelivered": "\n".join(redelivered),
+            "waiting": duration(answer["waiting_seconds"]) if answer["waiting_seconds"] else None,
+            "mirror": f"{mirror['issues']} issues, newest reading {mirror['newest_at']}"
+            if mirror["issues"]
+            else "empty",
+        }
+    )
+
+
+@settings_app.command("show")
+def settings_show(context: typer.Context, *, as_json: AsJson = False) -> None:
+    """Every setting of the queue."""
+    with session(context).connect() as hub:
+        answer = hub.get("/settings")
+    if as_json:
+        show_json(answer)
+        return
+    show_table(("setting", "value"), sorted(_flat(answer)))
+
+
+def _flat(settings: Any, prefix: str = "") -> list[tuple[str, str]]:
+    """`pacing.ensure_fields` and its value: nested settings by dotted names."""
+    import json
+
+    found: list[tuple[str, str]] = []
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            found += _flat(value, f"{prefix}{name}.")
+        else:
+            found.append(
+                (f"{prefix}{name}", value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+            )
+    return found
+
+
+@settings_app.command("set")
+def settings_set(
+    context: typer.Context,
+    pairs: Annotated[list[str], typer.Argument(metavar="NAME=VALUE...", help="Such as pacing.ensure_fields=60.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Change settings of the queue, all of them or none."""
+    wanted: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise Stop(f"{pair!r} is no NAME=VALUE", hint="jira-hub settings set pacing.ensure_fields=60", code=USAGE)
+        *outer, last = name.split(".")
+        inner = wanted
+        for part in outer:
+            inner = inner.setdefault(part, {})
+        inner[last] = _value(text)
+    with session(context).connect() as hub:
+        answer = hub.send("PUT", "/settings", wanted)
+    if as_json:
+        show_json(answer)
+        return
+    show_note(f"Set {', '.join(pairs)}")
+
+
+def _value(text: str) -> Any:
+    """A number, true, false, null or JSON where `text` is one, else the text itself."""
+    import json
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def pause(
+    context: typer.Context,
+    *,
+    minutes: Annotated[float | None, typer.Option("--minutes", help="For so long; else until resume.", min=0)] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Hand out no more commands; the one in hand is finished."""
+    from relay.clock import SystemClock
+
+    until: bool | str = True
+    if minutes:
+        end = datetime.fromtimestamp(SystemClock().wall() + minutes * 60, UTC)
+        until = end.isoformat(timespec="seconds")
+    with session(context).connect() as hub:
+        answer = hub.send("PUT", "/settings", {"paused": until})
+    if as_json:
+        show_json(answer)
+        return
+    show_note(f"Paused for {duration(minutes * 60)}" if minutes else "Paused until jira-hub resume")
+
+
+def resume(context: typer.Context, *, as_json: AsJson = False) -> None:
+    """Hand commands out again."""
+    with session(context).connect() as hub:
+        answer = hub.send("PUT", "/settings", {"paused": False})
+    if as_json:
+        show_json(answer)
+        return
+    show_note("Resumed")

@@ -1,0 +1,76 @@
+"""What every command starts from: the home, the address of the hub, the token, and whether the answer is JSON."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from hub.cli.exits import USAGE, Stop
+from hub.cli.output import show_json, show_note
+
+if TYPE_CHECKING:
+    from hub.cli.client import HubClient
+
+
+@dataclass(slots=True)
+class Session:
+    """Set by the options before the command's name; `as_json` by the `--json` after it."""
+
+    home: Path | None = None
+    url: str | None = None
+    as_json: bool = False
+
+    def connect(self) -> "HubClient":
+        """A client of the hub this home belongs to."""
+        from hub.cli.client import HubClient
+        from hub.cli.home import address_of, token_of
+
+        return HubClient(self.url or address_of(self.home), token_of(self.home))
+
+
+def session(context: typer.Context) -> Session:
+    found = context.find_object(Session)
+    assert found is not None  # the root callback has set it
+    return found
+
+
+def _note_json(context: typer.Context, value: bool) -> bool:  # noqa: FBT001 typer's form of a callback
+    session(context).as_json = value
+    return value
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Answer with JSON on stdout.", callback=_note_json)]
+
+
+class Program(TyperGroup):
+    """The root of the command line: the one place where a `Stop` becomes text and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Stop as stop:
+            for line in stop.lines:
+                show_note(line)
+            if session(ctx).as_json:
+                show_json(stop.document)
+            raise typer.Exit(stop.code) from stop
+
+
+def login_name() -> str:
+    """The name this person is logged in by: the author of a batch that names none."""
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError) as error:
+        raise Stop("this machine knows no login name", hint="name yourself with --author", code=USAGE) from error
+
+
+def is_quiet() -> bool:
+    """Whether stderr is for another program, so that progress comes as plain lines."""
+    import sys
+
+    return not sys.stderr.isatty() or os.environ.get("TERM") == "dumb"
