@@ -1,0 +1,268 @@
+"""Issues and what belongs to them as Jira shows them. Reads only."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from examples.jira.catalogue import CATEGORIES, LINK_TYPES, RESOLUTIONS, IssueType, LinkType, Named, Status, User
+from examples.jira.context import Context, priority_of, status_of, type_of, user_named
+from examples.jira.model import Comment, Issue, Link, Sprint
+
+EXPAND: Final = "renderedFields,names,schema,operations,editmeta,changelog,versionedRepresentations"
+_NOT_NAVIGABLE: Final = ("comment",)
+
+
+def field_catalogue(context: Context) -> list[dict[str, Any]]:
+    """`GET /field`. Names may be localised and doubled; `schema.custom` is what to look for."""
+    links = {"type": "array", "items": "issuelinks", "system": "issuelinks"}
+    system = (
+        ("summary", "Тема", "Summary", {"type": "string", "system": "summary"}),
+        ("issuetype", "Тип задачи", "Issue Type", {"type": "issuetype", "system": "issuetype"}),
+        ("project", "Проект", "Project", {"type": "project", "system": "project"}),
+        ("status", "Статус", "Status", {"type": "status", "system": "status"}),
+        ("resolution", "Решение", "Resolution", {"type": "resolution", "system": "resolution"}),
+        ("priority", "Приоритет", "Priority", {"type": "priority", "system": "priority"}),
+        ("labels", "Метки", "Labels", {"type": "array", "items": "string", "system": "labels"}),
+        ("description", "Описание", "Description", {"type": "string", "system": "description"}),
+        ("duedate", "Срок исполнения", "Due Date", {"type": "date", "system": "duedate"}),
+        ("assignee", "Исполнитель", "Assignee", {"type": "user", "system": "assignee"}),
+        ("reporter", "Автор", "Reporter", {"type": "user", "system": "reporter"}),
+        ("creator", "Создатель", "Creator", {"type": "user", "system": "creator"}),
+        ("created", "Создано", "Created", {"type": "datetime", "system": "created"}),
+        ("updated", "Обновлено", "Updated", {"type": "datetime", "system": "updated"}),
+        ("issuelinks", "Связанные задачи", "Linked Issues", links),
+        ("comment", "Комментарий", "Comment", {"type": "comments-page", "system": "comment"}),
+    )  # fmt: skip
+    greenhopper, typed = "com.pyxis.greenhopper.jira:", "com.atlassian.jira.plugin.system.customfieldtypes:"
+    custom = (
+        ("epic_link", "Ссылка на эпик", "Epic Link", {"type": "any", "custom": f"{greenhopper}gh-epic-link"}),
+        ("epic_name", "Имя эпика", "Epic Name", {"type": "string", "custom": f"{greenhopper}gh-epic-label"}),
+        ("sprint", "Спринт", "Sprint", {"type": "array", "items": "string", "custom": f"{greenhopper}gh-sprint"}),
+        ("planned_start", "Плановое начало", "Planned start", {"type": "date", "custom": f"{typed}datepicker"}),
+        ("planned_end", "Плановое окончание", "Planned end", {"type": "date", "custom": f"{typed}datepicker"}),
+        ("approved_at", "Согласовано", "Approved at", {"type": "datetime", "custom": f"{typed}datetime"}),
+    )
+    english = context.switches.locale == "en"
+    shown: list[tuple[str, str, dict[str, Any], bool]] = [
+        (field, en if english else ru, schema, False) for field, ru, en, schema in system
+    ]
+    for role, ru, en, schema in custom:
+        field_id = context.field_id(role)
+        number = int(field_id.removeprefix("customfield_"))
+        shown.append((field_id, en if english else ru, schema | {"customId": number}, True))
+    return [
+        {
+            "id": field,
+            "name": name,
+            "custom": is_custom,
+            "orderable": True,
+            "navigable": field not in _NOT_NAVIGABLE,
+            "searchable": True,
+            "clauseNames": [f"cf[{schema['customId']}]", name] if is_custom else [field],
+            "schema": schema,
+        }
+        for field, name, schema, is_custom in shown
+    ]
+
+
+def user_bean(context: Context, user: User | None) -> dict[str, Any] | None:
+    if user is None:
+        return None
+    return {
+        "self": context.link(f"/rest/api/2/user?username={user.name}"),
+        "name": user.name,
+        "key": user.key,
+        "emailAddress": user.email,
+        "avatarUrls": {"48x48": context.link("/secure/useravatar?avatarId=10122")},
+        "displayName": user.display,
+        "active": user.active,
+        "timeZone": "Europe/Moscow",
+    }
+
+
+def named_bean(context: Context, kind: str, thing: Named) -> dict[str, Any]:
+    return {
+        "self": context.link(f"/rest/api/2/{kind}/{thing.id}"),
+        "iconUrl": context.link(f"/images/icons/{kind}.svg"),
+        "name": context.name(thing),
+        "id": thing.id,
+    }
+
+
+def type_bean(context: Context, issue_type: IssueType) -> dict[str, Any]:
+    return {**named_bean(context, "issuetype", issue_type), "description": "", "subtask": issue_type.subtask}
+
+
+def status_bean(context: Context, status: Status) -> dict[str, Any]:
+    category = CATEGORIES[status.category]
+    url = context.link(f"/rest/api/2/statuscategory/{category['id']}")
+    return {**named_bean(context, "status", status), "description": "", "statusCategory": {"self": url, **category}}
+
+
+def resolution_bean(context: Context, resolution_id: str | None) -> dict[str, Any] | None:
+    found = next((one for one in RESOLUTIONS if one.id == resolution_id), None)
+    return None if found is None else {**named_bean(context, "resolution", found), "description": ""}
+
+
+def project_bean(context: Context, key: str) -> dict[str, Any]:
+    project = context.project(key)
+    assert project is not None, key
+    url = context.link(f"/rest/api/2/project/{project.id}")
+    return {"self": url, "id": project.id, "key": project.key, "name": project.name, "projectTypeKey": "software"}
+
+
+def link_type_bean(context: Context, one: LinkType) -> dict[str, Any]:
+    url = context.link(f"/rest/api/2/issueLinkType/{one.id}")
+    return {"id": one.id, "name": one.name, "inward": one.inward, "outward": one.outward, "self": url}
+
+
+def link_bean(context: Context, link: Link, seen_from: int) -> dict[str, Any]:
+    """The first issue (which blocks) sees the other one as `outwardIssue`, the second sees `inwardIssue` (§1.5)."""
+    link_type = next(one for one in LINK_TYPES if one.id == link.type_id)
+    side, other_id = ("outwardIssue", link.second) if seen_from == link.first else ("inwardIssue", link.first)
+    other = context.store.issue(other_id)
+    assert other is not None, link
+    shown = {
+        "id": str(other.id),
+        "key": other.key,
+        "self": context.link(f"/rest/api/2/issue/{other.id}"),
+        "fields": {
+            "summary": other.summary,
+            "status": status_bean(context, status_of(other.status_id)),
+            "priority": named_bean(context, "priority", priority_of(other.priority_id)),
+            "issuetype": type_bean(context, type_of(other.type_id)),
+        },
+    }
+    url = context.link(f"/rest/api/2/issueLink/{link.id}")
+    return {"id": str(link.id), "self": url, "type": link_type_bean(context, link_type), side: shown}
+
+
+def comment_bean(context: Context, issue: Issue, comment: Comment) -> dict[str, Any]:
+    bean = {
+        "self": context.link(f"/rest/api/2/issue/{issue.id}/comment/{comment.id}"),
+        "id": str(comment.id),
+        "author": user_bean(context, user_named(comment.author)),
+        "body": comment.body,
+        "updateAuthor": user_bean(context, user_named(comment.update_author)),
+        "created": context.time(comment.created),
+        "updated": context.time(comment.updated),
+    }
+    return bean | ({"visibility": comment.visibility} if comment.visibility else {})
+
+
+def sprint_bean(context: Context, sprint: Sprint) -> dict[str, Any]:
+    """Agile beans; ids are numbers here and nowhere else."""
+    bean: dict[str, Any] = {
+        "id": sprint.id,
+        "self": context.link(f"/rest/agile/1.0/sprint/{sprint.id}"),
+        "state": sprint.state,
+        "name": sprint.name,
+        "startDate": context.time(sprint.start),
+        "endDate": context.time(sprint.end),
+        "completeDate": context.time(sprint.complete),
+        "activatedDate": context.time(sprint.start) if sprint.state != "future" else None,
+        "originBoardId": sprint.origin_board,
+        "goal": sprint.goal,
+        "synced": False,
+    }
+    return {name: value for name, value in bean.items() if value is not None}
+
+
+def sprint_text(context: Context, sprint: Sprint) -> str:
+    """The old shape of the sprint field: a Java `toString`, whose names may hold commas and brackets."""
+    values = {
+        "id": sprint.id,
+        "rapidViewId": sprint.origin_board,
+        "state": sprint.state.upper(),
+        "name": sprint.name,
+        "startDate": context.time(sprint.start),
+        "endDate": context.time(sprint.end),
+        "completeDate": context.time(sprint.complete),
+        "activatedDate": context.time(sprint.start) if sprint.state != "future" else None,
+        "sequence": sprint.id,
+        "goal": sprint.goal,
+        "synced": "false",
+        "autoStartStop": "false",
+    }
+    inside = ",".join(f"{name}={'<null>' if value is None else value}" for name, value in values.items())
+    return f"com.atlassian.greenhopper.service.sprint.Sprint@{sprint.id * 2654435761 % 2**32:x}[{inside}]"
+
+
+def _sprint_field(context: Context, issue: Issue) -> list[Any] | None:
+    sprints = [sprint for sprint in context.store.sprints() if sprint.id in issue.sprint_ids]
+    if not sprints:
+        return None
+    shape = sprint_text if context.switches.sprint_field == "string" else sprint_bean
+    return [shape(context, sprint) for sprint in sprints]
+
+
+def visible_comments(context: Context, issue: Issue) -> list[Comment]:
+    """A comment restricted to a role we do not have is simply not there."""
+    login = context.user.name if context.user else ""
+    comments = context.store.comments(issue.id)
+    return [
+        one for one in comments if one.visibility is None or one.author == login or one.visibility["value"] == "Users"
+    ]
+
+
+def _field_value(context: Context, issue: Issue, field: str) -> Any:
+    match field:
+        case "summary" | "description" | "duedate" | "labels":
+            return getattr(issue, field)
+        case "issuetype":
+            return type_bean(context, type_of(issue.type_id))
+        case "project":
+            return project_bean(context, issue.project)
+        case "status":
+            return status_bean(context, status_of(issue.status_id))
+        case "resolution":
+            return resolution_bean(context, issue.resolution_id)
+        case "priority":
+            return named_bean(context, "priority", priority_of(issue.priority_id))
+        case "assignee" | "reporter" | "creator":
+            return user_bean(context, user_named(getattr(issue, field) or ""))
+        case "created" | "updated":
+            return context.time(getattr(issue, field))
+        case "issuelinks":
+            return [link_bean(context, link, issue.id) for link in context.store.links_of(issue.id)]
+        case "comment":
+            comments = [comment_bean(context, issue, one) for one in visible_comments(context, issue)]
+            return {"comments": comments, "maxResults": len(comments), "total": len(comments), "startAt": 0}
+    if field == context.field_id("sprint"):
+        return _sprint_field(context, issue)
+    return next((issue.custom.get(role) for role in ROLES if context.field_id(role) == field), None)
+
+
+ROLES: Final = ("epic_link", "epic_name", "planned_start", "planned_end", "approved_at")
+
+
+def chosen_fields(context: Context, wanted: Iterable[str], default: str) -> list[str]:
+    """Which fields to show; unknown names are ignored, as Jira ignores them."""
+    known = field_catalogue(context)
+    everything = [field["id"] for field in known]
+    groups = {"*all": everything, "*navigable": [field["id"] for field in known if field["navigable"]]}
+    names = [name.strip() for name in wanted if name.strip()] or [default]
+    if all(name.startswith("-") for name in names):
+        names = [default, *names]
+    chosen: set[str] = set()
+    for name in names:
+        if name.startswith("-"):
+            chosen.discard(name[1:])
+        else:
+            chosen.update(groups.get(name, [name]))
+    return [field for field in everything if field in chosen]
+
+
+def issue_bean(context: Context, issue: Issue, fields: Iterable[str], properties: Iterable[str] = ()) -> dict[str, Any]:
+    """An issue with the named fields; `properties` are entity properties to show beside them."""
+    bean: dict[str, Any] = {
+        "expand": EXPAND,
+        "id": str(issue.id),
+        "self": context.link(f"/rest/api/2/issue/{issue.id}"),
+        "key": issue.key,
+        "fields": {field: _field_value(context, issue, field) for field in fields},
+    }
+    wanted = [name for name in properties if name]
+    if wanted:
+        everything = "*all" in wanted
+        bean["properties"] = {name: value for name, value in issue.properties.items() if everything or name in wanted}
+    return bean

@@ -1,0 +1,192 @@
+"""Search: what the index knew, by JQL. Issues are matched as indexed and shown as they are, which is how lag looks."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+
+from examples.jira.catalogue import ISSUE_TYPES, PRIORITIES, STATUSES, Named
+from examples.jira.context import Context, user_named
+from examples.jira.http import Answer, Call, Refusal, answer_json
+from examples.jira.jql import BadJql, Clause, Node, Query, Value, clauses, holds, parse, relative_seconds
+from examples.jira.model import Issue
+from examples.jira.reading import chosen_fields, issue_bean
+
+_KEYS: Final = frozenset({"jql", "startAt", "maxResults", "fields", "validateQuery", "expand"})
+_DEFAULT_PAGE: Final = 50
+_NAMED: Final[dict[str, tuple[Named, ...]]] = {
+    "status": STATUSES,
+    "issuetype": ISSUE_TYPES,
+    "priority": PRIORITIES,
+}
+_ATTRIBUTE: Final = {"status": "status_id", "issuetype": "type_id", "priority": "priority_id"}
+_COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "=": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    jql: str
+    start: int
+    size: int
+    fields: list[str]
+    validate: bool
+    properties: list[str]
+
+
+class _Index:
+    """What values of one query mean to this server and this user."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def complaint(self, clause: Clause, value: Value) -> str | None:
+        """Jira's words when a value does not exist; None when it does."""
+        if value.function:
+            return None if self.context.user else "Function 'currentUser' cannot be called as anonymous user"
+        return None if self.meaning(clause, value) is not None else self._words(clause.field, value.text)
+
+    @staticmethod
+    def _words(field: str, text: str) -> str:
+        if field == "key":
+            return f"An issue with key '{text}' does not exist for field 'key'."
+        if field in ("created", "updated"):
+            return (
+                f"Date value '{text}' for field '{field}' is invalid. Valid formats include: 'yyyy/MM/dd HH:mm',"
+                " 'yyyy-MM-dd HH:mm', 'yyyy/MM/dd', 'yyyy-MM-dd', or a period format e.g. '-5d', '4w 2d'."
+            )
+        return f"The value '{text}' does not exist for the field '{field}'."
+
+    def meaning(self, clause: Clause, value: Value) -> Any:
+        """The stored value a literal stands for; None when there is no such thing."""
+        text, context = value.text, self.context
+        match clause.field:
+            case "project":
+                named = next((one for one in context.projects() if one.name.lower() == text.lower()), None)
+                found = (context.project(text) or named) if context.user else None
+                return found.key if found else None
+            case "reporter" | "creator" | "assignee":
+                if value.function:
+                    return context.user.name if context.user else None
+                user = user_named(text)
+                return user.name if user else None
+            case "key":
+                issue = context.store.issue(int(text)) if text.isdigit() else context.store.issue_by_key(text)
+                return issue.id if issue and context.user else None
+            case "created" | "updated":
+                return self._moment(text)
+            case "labels":
+                return text
+        options = _NAMED[clause.field]
+        lower = text.lower()
+        return next(
+            (one.id for one in options if text == one.id or lower in (one.name.lower(), context.name(one).lower())),
+            None,
+        )
+
+    def _moment(self, text: str) -> float | None:
+        seconds = relative_seconds(text)
+        if seconds is not None:
+            return self.context.now + seconds
+        plain = text.replace("/", "-")
+        if not re.fullmatch(r"\d{4}-\d{1,2}-\d{1,2}( \d{1,2}:\d\d)?", plain):
+            return None
+        form = "%Y-%m-%d %H:%M" if ":" in plain else "%Y-%m-%d"
+        try:
+            return datetime.strptime(plain, form).replace(tzinfo=self.context.zone).timestamp()
+        except ValueError:
+            return None
+
+    def clause_holds(self, clause: Clause, issue: Issue) -> bool:
+        # Values that do not exist (validateQuery=false) match nothing.
+        meanings = [found for found in (self.meaning(clause, one) for one in clause.values) if found is not None]
+        if clause.field in ("created", "updated"):
+            # The index keeps minutes in absolute literals only; relative ones are instants.
+            return bool(meanings) and _COMPARE[clause.operator](getattr(issue, clause.field), meanings[0])
+        if clause.field == "labels":
+            among = bool(set(issue.labels) & set(meanings))
+        else:
+            attribute = "id" if clause.field == "key" else _ATTRIBUTE.get(clause.field, clause.field)
+            among = getattr(issue, attribute) in meanings
+        return among if clause.operator in ("=", "in") else not among
+
+    def holds(self, where: Node | None, issue: Issue) -> bool:
+        return holds(where, lambda clause: self.clause_holds(clause, issue))
+
+
+def _sorted(issues: list[Issue], query: Query) -> list[Issue]:
+    found = sorted(issues, key=partial(_sort_key, "key"), reverse=True)  # without ORDER BY: the newest keys first
+    for field, descending in reversed(query.order):
+        found.sort(key=partial(_sort_key, field), reverse=descending)
+    return found
+
+
+def _sort_key(field: str, issue: Issue) -> Any:
+    if field == "key":
+        return (issue.project, issue.number)
+    return getattr(issue, _ATTRIBUTE.get(field, field)) or ""
+
+
+def _search(context: Context, asked: _Asked) -> Answer:
+    try:
+        query = parse(asked.jql)
+    except BadJql as error:
+        raise Refusal(400, [str(error)]) from None
+    index = _Index(context)
+    wrong = [text for one in clauses(query.where) for value in one.values if (text := index.complaint(one, value))]
+    if context.user is None and context.switches.anonymous_search == "empty":
+        wrong = []
+    if wrong and asked.validate:
+        raise Refusal(400, wrong)
+    known = context.store.indexed_issues(context.now - context.switches.index_lag_seconds) if context.user else []
+    found = [one for one in known if not one.archived and index.holds(query.where, one)]
+    size = min(asked.size, context.switches.search_cap)
+    fields = chosen_fields(context, asked.fields, "*navigable")
+    shown = []
+    for stale in _sorted(found, query)[asked.start : asked.start + size]:
+        issue = context.store.issue(stale.id)
+        if issue is not None:
+            shown.append(issue_bean(context, issue, fields, asked.properties))
+    body: dict[str, Any] = {
+        "expand": "schema,names",
+        "startAt": asked.start,
+        "maxResults": size,
+        "total": len(found) + context.switches.total_offset,
+        "issues": shown,
+    }
+    return answer_json(200, body | ({"warningMessages": wrong} if wrong else {}))
+
+
+def post_search(context: Context, call: Call) -> Answer:
+    body = call.json_object()
+    unknown = sorted(set(body) - _KEYS)
+    if unknown:
+        bean = "Class com.atlassian.jira.rest.v2.search.SearchRequestBean"
+        raise Refusal(400, [f'Unrecognized field "{unknown[0]}" ({bean}), not marked as ignorable'])
+    start, size, fields = body.get("startAt", 0), body.get("maxResults", _DEFAULT_PAGE), body.get("fields", [])
+    if type(start) is not int or type(size) is not int or not isinstance(fields, list):
+        raise Refusal(400, ["Can not deserialize instance of int out of this token"])
+    validate = str(body.get("validateQuery", True)).lower() != "false"
+    asked = _Asked(str(body.get("jql") or ""), max(start, 0), max(size, 0), [str(f) for f in fields], validate, [])
+    return _search(context, asked)
+
+
+def get_search(context: Context, call: Call) -> Answer:
+    validate = call.query("validateQuery", "true").lower() != "false"
+    asked = _Asked(
+        call.query("jql"),
+        max(call.number("startAt", 0), 0),
+        max(call.number("maxResults", _DEFAULT_PAGE), 0),
+        call.query("fields").split(","),
+        validate,
+        call.query("properties").split(","),
+    )
+    return _search(context, asked)

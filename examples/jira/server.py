@@ -1,0 +1,127 @@
+"""The fake Jira itself: one request in, one answer out, everything journalled. Knows no sockets and no ASGI."""
+
+import threading
+
+from examples.jira import control, page
+from examples.jira.auth import admit, xsrf_refusal
+from examples.jira.catalogue import User
+from examples.jira.context import Context
+from examples.jira.faults import Buckets, Fault, rate_headers, spoiled, take_fault, too_many
+from examples.jira.http import Answer, Call, Refusal, answer_html
+from examples.jira.routes import find_route
+from examples.jira.seeds import plant
+from examples.jira.settings import JiraSettings, Switches
+from examples.jira.store import Store
+from relay.ports import Clock
+
+_JOURNAL_BODY = 65_536  # characters of a body that the journal keeps
+
+
+class FakeJira:
+    """A Jira Data Center. `serve` may be called from any thread; requests are executed one at a time."""
+
+    def __init__(self, settings: JiraSettings, clock: Clock) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.store = Store(settings.database)
+        self._buckets = Buckets()
+        self._lock = threading.Lock()
+        with self.store.transaction():
+            if self.store.recall("planted") is None:
+                plant(self.context())
+                self.store.remember("planted", value=True)
+
+    def close(self) -> None:
+        self.store.close()
+
+    def context(self, user: User | None = None, request: int | None = None) -> Context:
+        """This moment, as `user` sees it."""
+        switches = Switches.model_validate(self.store.recall("switches", {}))
+        return Context(self.store, self.settings, switches, self.clock.wall(), user, request)
+
+    def serve(self, call: Call) -> Answer:
+        """Answer one request; `ConnectionDropped` when a fault has it so."""
+        if call.path.startswith("/rest/"):
+            return self._rest(call)
+        with self.store.transaction():
+            if call.path.startswith("/control/"):
+                return control.serve(self.context(), call)
+            return page.serve(self.context(), call) or answer_html(404, "Oops, you've found a dead link.")
+
+    def _rest(self, call: Call) -> Answer:
+        number, fault = self._arrive(call)
+        if fault is not None and fault.kind == "delay":
+            self.clock.sleep(fault.seconds)  # before the execution and outside the lock: others go on
+        answer = Answer(0)
+        with self.store.transaction():
+            context = self.context(request=number)
+            if fault is None or fault.executes:
+                answer = self._filtered(context, call)
+            kind = fault.kind if fault else ""
+            dropped = kind in ("drop_before_execute", "execute_then_drop")
+            shown = answer if fault is None or dropped else spoiled(fault, answer)
+            self.store.close_request(
+                number,
+                user=context.user.name if context.user else None,
+                status=None if dropped else shown.status,
+                executed=bool(context.changes),
+                fault=kind,
+            )
+        if dropped and fault is not None:
+            return spoiled(fault, answer)
+        return shown.with_headers(self._headers(context, number))
+
+    def _arrive(self, call: Call) -> tuple[int, Fault | None]:
+        """Journal the request before anything else: what arrived is known even if the fake is killed."""
+        with self.store.transaction():
+            number = self.store.open_request(
+                {
+                    "wall": self.clock.wall(),
+                    "monotonic": self.clock.monotonic(),
+                    "boot_id": self.clock.boot_id(),
+                    "method": call.method,
+                    "path": call.path,
+                    "query": call.raw_query,
+                    "body": call.body.decode("utf-8", "replace")[:_JOURNAL_BODY],
+                    "user_agent": call.headers.get("user-agent", ""),
+                }
+            )
+            faults = control.faults(self.store)
+            fault, remaining = take_fault(faults, number, call.method, call.path)
+            if remaining != faults:
+                control.remember_faults(self.store, remaining)
+            return number, fault
+
+    def _filtered(self, context: Context, call: Call) -> Answer:
+        """The chain in front of the resources: log-in, rate limit, XSRF."""
+        user = admit(context, call)
+        if isinstance(user, Answer):
+            return user
+        context.user = user
+        bucket, name, now = context.switches.rate_limit, user.name if user else "", self.clock.monotonic()
+        left = self._buckets.take(bucket, name, now)
+        if left is None:
+            wait = 0 if bucket.retry_after_zero else self._buckets.wait_seconds(bucket, name, now)
+            return too_many(bucket, str(wait))
+        answer = xsrf_refusal(context, call) or self._resource(context, call)
+        return answer.with_headers([*rate_headers(bucket, left[0]), ("retry-after", "0")])
+
+    def _resource(self, context: Context, call: Call) -> Answer:
+        route = find_route(call.method, call.path, self.settings.base_url)
+        if isinstance(route, Answer):
+            return route
+        try:
+            return route.handler(context, call.bound(context.user, route.params))
+        except Refusal as refusal:
+            assert not context.changes, "a refused request must not have written"
+            return refusal.answer()
+
+    @staticmethod
+    def _headers(context: Context, number: int) -> list[tuple[str, str]]:
+        return [
+            ("x-arequestid", f"{number % 1440}x{number}x1"),
+            ("x-anodeid", "node1"),
+            ("x-ausername", context.user.name if context.user else "anonymous"),
+            ("x-asessionid", f"s{number}"),
+            ("cache-control", "no-cache, no-store, no-transform"),
+        ]
