@@ -5,11 +5,10 @@ from typing import Annotated
 
 import typer
 
-from hub.cli.batches import apply, batch_app, command_app
+from hub.cli.batches import apply, batch_app, command_app, watch
 from hub.cli.issues import issue_app, note_app, refresh
 from hub.cli.running import init, pause, resume, serve, settings_app, status
 from hub.cli.session import Program, Session
-from hub.cli.watching import watch
 
 app = typer.Typer(
     name="jira-hub",

@@ -1,14 +1,17 @@
-"""`apply`, `batch …`, `command …`: batches and commands made, looked at, cancelled and retried, through the API."""
+"""`apply`, `watch`, `batch …`, `command …`: batches and commands made, looked at, cancelled and retried."""
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hub.cli.exits import INVALID, USAGE, Stop
+from hub.cli.exits import INVALID, NOT_FOUND, USAGE, Stop
 from hub.cli.output import duration, one_line, show_fields, show_json, show_line, show_note, show_table, status_text
 from hub.cli.session import AsJson, login_name, session
+
+if TYPE_CHECKING:
+    from hub.cli.client import HubClient
 
 batch_app = typer.Typer(help="Batches: list, show, cancel, retry.", no_args_is_help=True, rich_markup_mode=None)
 command_app = typer.Typer(help="Commands: show, cancel, retry.", no_args_is_help=True, rich_markup_mode=None)
@@ -66,6 +69,30 @@ def apply(
         return
     _announce(batch)
     _show_commands(batch["commands"])
+
+
+def watch(
+    context: typer.Context,
+    batch: Annotated[int | None, typer.Argument(metavar="[BATCH]", help="The newest when left out.", min=1)] = None,
+    *,
+    timeout: Annotated[
+        float | None,
+        typer.Option("--timeout", help="Seconds to stay at most; ends with 5 if the agent is offline then."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Follow a batch until it is at rest; ends with 1 when something in it failed."""
+    from hub.cli.watching import watch_batch
+
+    with session(context).connect() as hub:
+        watch_batch(hub, batch or _newest(hub), as_json=as_json, timeout=timeout)
+
+
+def _newest(hub: "HubClient") -> int:
+    newest = hub.get("/batches", limit=1)["items"]
+    if not newest:
+        raise Stop("there is no batch yet", hint="make one with: jira-hub apply FILE", code=NOT_FOUND)
+    return int(newest[0]["id"])
 
 
 def _read(file: Path) -> tuple[bytes, Any]:

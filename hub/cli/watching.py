@@ -1,15 +1,15 @@
-"""`watch`: a live view of a batch on a terminal, a line for each move elsewhere; ends when the batch is at rest."""
+"""Following a batch: a live view on a terminal, a line for each move elsewhere; ends when the batch is at rest."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import typer
 
 from hub.cli.batches import outcome, subject
-from hub.cli.exits import FAILURE, NOT_FOUND, OFFLINE, Stop
+from hub.cli.exits import FAILURE, OFFLINE, Stop
 from hub.cli.output import duration, one_line, show_json, show_line, show_note
 from hub.cli.progress import Progress, changes, progress
-from hub.cli.session import AsJson, is_quiet, session
+from hub.cli.session import is_quiet
 
 if TYPE_CHECKING:
     from hub.cli.client import HubClient
@@ -29,29 +29,6 @@ class View(Protocol):
     def show(self, batch: Mapping[str, Any], agent: str, where: Progress) -> None: ...
 
     def close(self) -> None: ...
-
-
-def watch(
-    context: typer.Context,
-    batch: Annotated[
-        int | None, typer.Argument(metavar="[BATCH]", help="The newest batch when left out.", min=1)
-    ] = None,
-    *,
-    timeout: Annotated[
-        float | None, typer.Option("--timeout", help="Seconds to stay at most; 5 when the agent is offline then.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Follow a batch until it is at rest; ends with 1 when something in it failed."""
-    with session(context).connect() as hub:
-        watch_batch(hub, batch or _newest(hub), as_json=as_json, timeout=timeout)
-
-
-def _newest(hub: "HubClient") -> int:
-    newest = hub.get("/batches", limit=1)["items"]
-    if not newest:
-        raise Stop("there is no batch yet", hint="make one with: jira-hub apply FILE", code=NOT_FOUND)
-    return int(newest[0]["id"])
 
 
 def watch_batch(hub: "HubClient", batch: int, *, as_json: bool, timeout: float | None) -> None:
