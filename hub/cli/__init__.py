@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from hub.cli.batches import apply, batch_app, command_app, watch
+from hub.cli.applying import apply
+from hub.cli.batches import batch_app, command_app, watch
 from hub.cli.issues import issue_app, note_app, refresh
 from hub.cli.running import init, pause, resume, serve, settings_app, status
 from hub.cli.session import Program, Session

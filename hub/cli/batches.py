@@ -1,13 +1,11 @@
-"""`apply`, `watch`, `batch …`, `command …`: batches and commands made, looked at, cancelled and retried."""
+"""`watch`, `batch …`, `command …`: batches and commands looked at, cancelled and retried, through the API."""
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hub.cli.exits import INVALID, NOT_FOUND, USAGE, Stop
-from hub.cli.output import duration, one_line, show_fields, show_json, show_line, show_note, show_table, status_text
+from hub.cli.exits import NOT_FOUND, Stop
+from hub.cli.output import duration, one_line, show_answer, show_fields, show_line, show_note, show_table, status_text
 from hub.cli.session import AsJson, login_name, session
 
 if TYPE_CHECKING:
@@ -20,55 +18,7 @@ BatchId = Annotated[int, typer.Argument(metavar="BATCH", help="Number of the bat
 CommandId = Annotated[int, typer.Argument(metavar="COMMAND", help="Number of the command.", min=1)]
 Author = Annotated[str | None, typer.Option("--author", help="Who wishes it; your login name by default.")]
 Limit = Annotated[int, typer.Option("--limit", help="How many at most.", min=1, max=1000)]
-
-
-def apply(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="YAML, JSON or CSV; - reads YAML from stdin.")],
-    *,
-    title: Annotated[
-        str | None, typer.Option("--title", help="Title of the batch; else the file's, or its name.")
-    ] = None,
-    author: Author = None,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Stay until the batch is at rest; 1 when something failed.")
-    ] = False,
-    timeout: Annotated[float | None, typer.Option("--timeout", help="With --wait: seconds to stay at most.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Create the batch a file describes, whole or not at all."""
-    from hub.cli.client import Refused
-    from hub.cli.reading.batch_file import everything_wrong, read_batch_file
-    from protocol.errors import Problem
-
-    data, form = _read(file)
-    batch_file = read_batch_file(data, form)
-    if batch_file.findings:
-        raise _faulty(file, everything_wrong(batch_file))
-    body = {
-        "author": author or batch_file.author or login_name(),
-        "title": title or batch_file.title or ("batch" if str(file) == "-" else file.stem),
-        "commands": batch_file.commands,
-    }
-    with session(context).connect() as hub:
-        try:
-            batch = hub.send("POST", "/batches", body)
-        except Refused as refusal:
-            faults = Problem.model_validate(refusal.problem).errors
-            if refusal.status != 422 or not faults:
-                raise
-            raise _faulty(file, batch_file.located(faults)) from refusal
-        if wait:
-            from hub.cli.watching import watch_batch
-
-            _announce(batch)
-            watch_batch(hub, batch["id"], as_json=as_json, timeout=timeout)
-            return
-    if as_json:
-        show_json(batch)
-        return
-    _announce(batch)
-    _show_commands(batch["commands"])
+_TOLD_OTHERWISE = ("params", "result", "events", "late_results", "warning", "held")
 
 
 def watch(
@@ -95,46 +45,7 @@ def _newest(hub: "HubClient") -> int:
     return int(newest[0]["id"])
 
 
-def _read(file: Path) -> tuple[bytes, Any]:
-    from hub.cli.reading.batch_file import FORMS, form_of
-    from hub.cli.reading.tree import MAX_FILE_BYTES
-
-    if str(file) == "-":
-        return sys.stdin.buffer.read(MAX_FILE_BYTES + 1), "yaml"
-    form = form_of(file.name)
-    if form is None:
-        raise Stop(f"{file}: of which form is it?", hint=f"name it {', '.join(FORMS)}", code=USAGE)
-    try:
-        with file.open("rb") as stream:
-            return stream.read(MAX_FILE_BYTES + 1), form
-    except OSError as error:
-        raise Stop(f"{file}: {error.strerror}", code=USAGE) from error
-
-
-def _faulty(file: Path, findings: Any) -> Stop:
-    """Every fault on a line of its own, in the form editors follow: `file:line:column: what — hint`."""
-    name = "<stdin>" if str(file) == "-" else str(file)
-    lines = [
-        f"{name}:{finding.position.line}:{finding.position.column}: {finding.what}"
-        + (f" — {finding.hint}" if finding.hint else "")
-        for finding in findings
-    ]
-    errors = [
-        {
-            "file": name,
-            "line": finding.position.line,
-            "column": finding.position.column,
-            "field": finding.field,
-            "detail": finding.what,
-            "hint": finding.hint,
-        }
-        for finding in findings
-    ]
-    detail = f"{len(errors)} fault{'s' if len(errors) > 1 else ''}, nothing was created"
-    return Stop(*lines, detail, code=INVALID, document={"code": "invalid", "detail": detail, "errors": errors})
-
-
-def _announce(batch: Any) -> None:
+def announce(batch: Any) -> None:
     number, title, count = batch["id"], one_line(batch["title"], 80), len(batch["commands"])
     time_needed = duration(batch["estimate_seconds"])
     show_note(
@@ -169,7 +80,7 @@ def outcome(command: Any) -> str:
     return command.get("error") or (command.get("result") or {}).get("key") or ""
 
 
-def _show_commands(commands: Any) -> None:
+def show_commands(commands: Any) -> None:
     show_table(
         ("command", "type", "what", "status", "outcome"),
         [(each["id"], each["type"], one_line(subject(each), 70), each["status"], outcome(each)) for each in commands],
@@ -181,9 +92,10 @@ def batch_list(context: typer.Context, *, limit: Limit = 20, as_json: AsJson = F
     """The newest batches."""
     with session(context).connect() as hub:
         answer = hub.get("/batches", limit=limit)
-    if as_json:
-        show_json(answer)
-        return
+    show_answer(answer, _show_batches, as_json=as_json)
+
+
+def _show_batches(answer: Any) -> None:
     show_table(
         ("batch", "created", "author", "title", "commands", "state"),
         [
@@ -207,11 +119,7 @@ def batch_show(context: typer.Context, batch: BatchId, *, as_json: AsJson = Fals
     """A batch and its commands."""
     with session(context).connect() as hub:
         answer = hub.get(f"/batches/{batch}")
-    if as_json:
-        show_json(answer)
-        return
-    show_note(f"Batch {answer['id']} «{answer['title']}» by {answer['author']}, created {answer['created_at']}")
-    _show_commands(answer["commands"])
+    show_answer(answer, _show_batch, as_json=as_json)
 
 
 @batch_app.command("cancel")
@@ -219,7 +127,7 @@ def batch_cancel(context: typer.Context, batch: BatchId, *, as_json: AsJson = Fa
     """Cancel what is still queued; a command already with the agent stays."""
     with session(context).connect() as hub:
         answer = hub.send("POST", f"/batches/{batch}/cancel")
-    _show_batch_action(answer, as_json=as_json)
+    show_answer(answer, _show_batch, as_json=as_json)
 
 
 @batch_app.command("retry")
@@ -227,15 +135,12 @@ def batch_retry(context: typer.Context, batch: BatchId, *, author: Author = None
     """Wish the failed commands again, as a new batch."""
     with session(context).connect() as hub:
         answer = hub.send("POST", f"/batches/{batch}/retry", {"author": author or login_name()})
-    _show_batch_action(answer, as_json=as_json)
+    show_answer(answer, _show_batch, as_json=as_json)
 
 
-def _show_batch_action(answer: Any, *, as_json: bool) -> None:
-    if as_json:
-        show_json(answer)
-        return
-    show_note(f"Batch {answer['id']} «{answer['title']}» by {answer['author']}")
-    _show_commands(answer["commands"])
+def _show_batch(batch: Any) -> None:
+    show_note(f"Batch {batch['id']} «{batch['title']}» by {batch['author']}, created {batch['created_at']}")
+    show_commands(batch["commands"])
 
 
 @command_app.command("show")
@@ -243,7 +148,7 @@ def command_show(context: typer.Context, command: CommandId, *, as_json: AsJson 
     """A command with everything known about it."""
     with session(context).connect() as hub:
         answer = hub.get(f"/commands/{command}")
-    _show_command(answer, as_json=as_json)
+    show_answer(answer, _show_command, as_json=as_json)
 
 
 @command_app.command("cancel")
@@ -262,7 +167,7 @@ def command_cancel(
     """Cancel a command, and with it those that need the issue it was to make."""
     with session(context).connect() as hub:
         answer = hub.send("POST", f"/commands/{command}/cancel", {"force": force})
-    _show_command(answer, as_json=as_json)
+    show_answer(answer, _show_command, as_json=as_json)
 
 
 @command_app.command("retry")
@@ -272,13 +177,16 @@ def command_retry(
     """Wish a failed command again, as a new one in a new batch."""
     with session(context).connect() as hub:
         answer = hub.send("POST", f"/commands/{command}/retry", {"author": author or login_name()})
-    _show_batch_action(answer, as_json=as_json)
+    show_answer(answer, _show_batch, as_json=as_json)
 
 
-def _show_command(answer: Any, *, as_json: bool) -> None:
-    if as_json:
-        show_json(answer)
-        return
-    show_line(f"{answer['id']}  {answer['type']}  {status_text(answer['status'])}")
-    rest = {name: value for name, value in answer.items() if name not in ("id", "type", "status", "params", "result")}
-    show_fields({**answer["params"], **(answer.get("result") or {}), **rest})
+def _show_command(command: Any) -> None:
+    if command.get("warning"):
+        show_note(command["warning"])
+    show_line(f"{command['id']}  {command['type']}  {status_text(command['status'])}")
+    told = {*_TOLD_OTHERWISE, "id", "type", "status"}
+    rest = {name: value for name, value in command.items() if name not in told}
+    show_fields({**command["params"], **(command["result"] or {}), **rest})
+    show_table(
+        ("at", "status", "why"), [(event["at"], event["to_status"], event["why"]) for event in command["events"]]
+    )

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from hub.cli.exits import BY_STATUS, FAILURE, USAGE, Stop
+from relay.clock import SystemIds
 
 TIMEOUT_SECONDS: Final = 60.0  # a batch of a thousand commands on a slow disk; loopback itself takes no time
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -61,21 +62,31 @@ class HubClient:
     def send(self, method: str, path: str, body: object = None) -> Any:
         return self._ask(method, path, json=body) if body is not None else self._ask(method, path)
 
+    def create(self, path: str, body: object) -> Any:
+        """POST under a key of its own: if the answer is lost, asking once more makes nothing twice."""
+        headers = {"idempotency-key": SystemIds().new_id()}
+        try:
+            return self._ask("POST", path, json=body, headers=headers)
+        except AnswerLost:
+            return self._ask("POST", path, json=body, headers=headers)
+
     def _ask(self, method: str, path: str, **request: Any) -> Any:
         try:
             answer = self._client.request(method, path, **request)
         except httpx2.ConnectError as error:
             raise NotRunning(self.address) from error
         except httpx2.TimeoutException as error:
-            raise Stop(
-                f"The hub at {self.address} did not answer within {TIMEOUT_SECONDS:.0f} s",
-                hint="it may have done what it was asked: look with jira-hub status",
-            ) from error
+            raise AnswerLost(f"The hub at {self.address} did not answer within {TIMEOUT_SECONDS:.0f} s") from error
         except httpx2.TransportError as error:
-            raise Stop(
-                f"The connection to the hub at {self.address} broke: {error}", hint="is it still running?"
-            ) from error
+            raise AnswerLost(f"The connection to the hub at {self.address} broke: {error}") from error
         return _document(answer)
+
+
+class AnswerLost(Stop):
+    """The question went out and no answer came back."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what, hint="it may have done what it was asked: look with jira-hub status")
 
 
 class NotRunning(Stop):

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
+from hub.cli.batches import announce
 from hub.cli.exits import USAGE, Stop
-from hub.cli.output import one_line, show_fields, show_json, show_line, show_note, show_table
+from hub.cli.output import one_line, show_answer, show_fields, show_line, show_note, show_table
 from hub.cli.session import AsJson, login_name, session
 
 issue_app = typer.Typer(help="Issues as Jira last showed them.", no_args_is_help=True, rich_markup_mode=None)
@@ -30,9 +31,10 @@ def issue_list(
     """Search the mirror, offline."""
     with session(context).connect() as hub:
         answer = hub.get("/issues", text=text, status=status, limit=limit)
-    if as_json:
-        show_json(answer)
-        return
+    show_answer(answer, _show_issues, as_json=as_json)
+
+
+def _show_issues(answer: Any) -> None:
     show_table(
         ("key", "status", "summary", "due", "sprint"),
         [
@@ -47,12 +49,12 @@ def issue_show(context: typer.Context, key: Key, *, as_json: AsJson = False) -> 
     """One issue of the mirror."""
     with session(context).connect() as hub:
         answer = hub.get(f"/issues/{_in_path(key)}")
-    if as_json:
-        show_json(answer)
-        return
-    links = [f"{link['source']} {link['link_type']} {link['target']}" for link in answer.get("links") or ()]
-    plain = {name: value for name, value in answer.items() if name not in ("links", "labels")}
-    show_fields({**plain, "labels": ", ".join(answer.get("labels") or ()), "links": "\n".join(links)})
+    show_answer(answer, _show_issue, as_json=as_json)
+
+
+def _show_issue(issue: Any) -> None:
+    links = [f"{link['source']} {link['link_type']} {link['target']}" for link in issue["links"]]
+    show_fields({**issue, "labels": ", ".join(issue["labels"]), "links": "\n".join(links)})
 
 
 def _in_path(key: str) -> str:
@@ -66,10 +68,7 @@ def note_get(context: typer.Context, key: NoteKey, *, as_json: AsJson = False) -
     """The note on a key."""
     with session(context).connect() as hub:
         answer = hub.get(f"/notes/{_in_path(key)}")
-    if as_json:
-        show_json(answer)
-        return
-    show_line(answer["text"])
+    show_answer(answer, lambda note: show_line(note["text"]), as_json=as_json)
 
 
 @note_app.command("set")
@@ -86,10 +85,7 @@ def note_set(
         raise Stop("the note is empty", hint=f"take it away with: jira-hub note delete {key}", code=USAGE)
     with session(context).connect() as hub:
         answer = hub.send("PUT", f"/notes/{_in_path(key)}", {"text": note})
-    if as_json:
-        show_json(answer)
-        return
-    show_note(f"Noted on {key}")
+    show_answer(answer, lambda _: show_note(f"Noted on {key}"), as_json=as_json)
 
 
 @note_app.command("delete")
@@ -97,10 +93,8 @@ def note_delete(context: typer.Context, key: NoteKey, *, as_json: AsJson = False
     """Take the note on a key away."""
     with session(context).connect() as hub:
         hub.send("DELETE", f"/notes/{_in_path(key)}")
-    if as_json:
-        show_json({"key": key, "deleted": True})
-        return
-    show_note(f"No note on {key} any more")
+    gone = {"key": key, "deleted": True}
+    show_answer(gone, lambda _: show_note(f"No note on {key} any more"), as_json=as_json)
 
 
 def refresh(
@@ -118,13 +112,10 @@ def refresh(
         raise Stop("name either keys or --jql", hint="jira-hub refresh AURORA-1533 AURORA-1534", code=USAGE)
     body: dict[str, Any] = {"author": author or login_name(), **({"keys": keys} if keys else {"jql": jql})}
     with session(context).connect() as hub:
-        batch = hub.send("POST", "/refresh", body)
+        batch = hub.create("/refresh", body)
         if wait:
             from hub.cli.watching import watch_batch
 
             watch_batch(hub, batch["id"], as_json=as_json, timeout=timeout)
             return
-    if as_json:
-        show_json(batch)
-        return
-    show_note(f"Queued as batch {batch['id']}. Follow it with: jira-hub watch {batch['id']}")
+    show_answer(batch, announce, as_json=as_json)

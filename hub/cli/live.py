@@ -16,6 +16,8 @@ from hub.cli.progress import Progress
 
 _FRAME_LINES: Final = 4  # around the table: title, bar, agent, one blank line
 
+_FIXED_COLUMNS: Final = 42  # number, type, state and the blanks between; the rest is for the two texts
+
 
 class LiveView:
     """Drawn on stderr, so that stdout stays data."""
@@ -45,6 +47,8 @@ class LiveView:
 
     def _table(self, commands: Any, where: Progress) -> Table:
         table = Table.grid(padding=(0, 2))
+        room = max(30, self._console.width - _FIXED_COLUMNS)
+        what, result = room * 3 // 5, room * 2 // 5
         for command in self._in_sight(commands, where):
             status = command["status"]
             if command is where.current and where.pause_seconds:
@@ -53,8 +57,8 @@ class LiveView:
                 told = Text("in Jira", style="yellow")
             else:
                 told = Text(status, style=STATUS_COLOURS.get(status, ""))
-            row = (str(command["id"]), command["type"], one_line(subject(command), 50))
-            table.add_row(*(Text(cell) for cell in row), told, Text(one_line(outcome(command), 60)))
+            row = (str(command["id"]), command["type"], one_line(subject(command), what))
+            table.add_row(*(Text(cell) for cell in row), told, Text(one_line(outcome(command), result)))
         return table
 
     def _in_sight(self, commands: Any, where: Progress) -> Any:

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import typer
@@ -40,6 +40,11 @@ def colourful() -> bool:
 
 def show_json(document: object) -> None:
     typer.echo(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def show_answer(document: Any, shown: Callable[[Any], None], *, as_json: bool) -> None:
+    """The hub's answer: as it is with `--json`, else as `shown` shows it."""
+    (show_json if as_json else shown)(document)
 
 
 def show_line(text: str) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from hub.cli.exits import OFFLINE, USAGE, Stop
-from hub.cli.output import duration, show_fields, show_json, show_note, show_table
+from hub.cli.output import duration, show_answer, show_fields, show_note, show_table
 from hub.cli.session import AsJson, session
 
 settings_app = typer.Typer(help="Settings of the queue: show, set.", no_args_is_help=True, rich_markup_mode=None)
@@ -29,10 +29,8 @@ def init(
         wanted |= {"share": str(share.expanduser().absolute()), "link": link}
     made = make_home(session(context).home, wanted, share=share, link=link)
     shown = {"home": made.folder, "settings": made.settings, "token": made.token, "link folder": made.link_folder}
-    if as_json:
-        show_json({name.replace(" ", "_"): value and str(value) for name, value in shown.items()})
-    else:
-        show_fields(shown)
+    document = {name.replace(" ", "_"): value and str(value) for name, value in shown.items()}
+    show_answer(document, lambda _: show_fields(shown), as_json=as_json)
     if made.link_folder is None:
         show_note("Next: name the folder that hub and agent both see: jira-hub init --share DIR --link NAME")
     else:
@@ -63,10 +61,7 @@ def status(
     """The queue, the agent, the mirror, at a glance."""
     with session(context).connect() as hub:
         answer = hub.get("/status")
-    if as_json:
-        show_json(answer)
-    else:
-        _show_status(answer)
+    show_answer(answer, _show_status, as_json=as_json)
     if check and not answer["agent"].get("online"):
         raise typer.Exit(OFFLINE)
 
@@ -101,10 +96,7 @@ def settings_show(context: typer.Context, *, as_json: AsJson = False) -> None:
     """Every setting of the queue."""
     with session(context).connect() as hub:
         answer = hub.get("/settings")
-    if as_json:
-        show_json(answer)
-        return
-    show_table(("setting", "value"), sorted(_flat(answer)))
+    show_answer(answer, lambda settings: show_table(("setting", "value"), sorted(_flat(settings))), as_json=as_json)
 
 
 def _flat(settings: Any, prefix: str = "") -> list[tuple[str, str]]:
@@ -142,10 +134,7 @@ def settings_set(
         inner[last] = _value(text)
     with session(context).connect() as hub:
         answer = hub.send("PUT", "/settings", wanted)
-    if as_json:
-        show_json(answer)
-        return
-    show_note(f"Set {', '.join(pairs)}")
+    show_answer(answer, lambda _: show_note(f"Set {', '.join(pairs)}"), as_json=as_json)
 
 
 def _value(text: str) -> Any:
@@ -173,17 +162,12 @@ def pause(
         until = end.isoformat(timespec="seconds")
     with session(context).connect() as hub:
         answer = hub.send("PUT", "/settings", {"paused": until})
-    if as_json:
-        show_json(answer)
-        return
-    show_note(f"Paused for {duration(minutes * 60)}" if minutes else "Paused until jira-hub resume")
+    told = f"Paused for {duration(minutes * 60)}" if minutes else "Paused until jira-hub resume"
+    show_answer(answer, lambda _: show_note(told), as_json=as_json)
 
 
 def resume(context: typer.Context, *, as_json: AsJson = False) -> None:
     """Hand commands out again."""
     with session(context).connect() as hub:
         answer = hub.send("PUT", "/settings", {"paused": False})
-    if as_json:
-        show_json(answer)
-        return
-    show_note("Resumed")
+    show_answer(answer, lambda _: show_note("Resumed"), as_json=as_json)

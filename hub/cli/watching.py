@@ -7,7 +7,7 @@ import typer
 
 from hub.cli.batches import outcome, subject
 from hub.cli.exits import FAILURE, OFFLINE, Stop
-from hub.cli.output import duration, one_line, show_json, show_line, show_note
+from hub.cli.output import duration, one_line, show_answer, show_line, show_note
 from hub.cli.progress import Progress, changes, progress
 from hub.cli.session import is_quiet
 
@@ -61,11 +61,9 @@ def _conclude(seen: "_Watch", *, as_json: bool) -> None:
             code=OFFLINE if offline else FAILURE,
             document={"code": "agent_offline" if offline else "timeout", "batch": seen.batch},
         )
-    if as_json:
-        show_json(seen.batch)
-    else:
-        failed = f", {where.failed} failed" if where.failed else ""
-        show_line(f"Batch {seen.batch['id']} is at rest: {where.total - where.failed} of {where.total} well{failed}")
+    failed = f", {where.failed} failed" if where.failed else ""
+    told = f"Batch {seen.batch['id']} is at rest: {where.total - where.failed} of {where.total} well{failed}"
+    show_answer(seen.batch, lambda _: show_line(told), as_json=as_json)
     if where.failed:
         raise typer.Exit(FAILURE)
 
