@@ -1,0 +1,148 @@
+"""Executor of `ensure_issue`: an issue is created once, whatever dies or lags in between."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from agent.differences.issue import Candidate, Found, differing, issue_difference, left_out, namesakes, ours
+from agent.differences.refresh import issue_state, mirror_fields
+from agent.executor.reading import issue_request, read_issue, search, try_issue
+from agent.executor.work import EnvironmentBlocked, Work, bring_about
+from agent.jql import own_recent_issues, own_with_label
+from agent.outcomes import Outcome
+from agent.writes import PROPERTY, CreateIssue, Write, said
+from protocol.commands import EnsureIssue
+from protocol.issues import IssueState
+from protocol.keys import project_of
+
+Result = dict[str, Any]
+INDEX_ROUNDS: Final = 5  # settle windows to wait for a search index that does not show what we know is there
+
+
+def ensure_issue(work: Work, want: EnsureIssue) -> Result:
+    """Search, create if there is none of ours, then set what the creation had to leave out."""
+    result: Result = {}
+    if work.created_key is None:
+        bring_about(work, _creation(work, want, result))
+    if work.created_key is not None:
+        # Jira's own word about what it created; also after a crash between the creation and what follows it.
+        result = {**result, "key": work.created_key, **_second_issue(work, want)}
+    key = str(result["key"])
+    if not result.get("existed_before"):
+        bring_about(work, _rest(work, want, key))
+    return result
+
+
+def _creation(work: Work, want: EnsureIssue, result: Result) -> Callable[[], tuple[Write, ...]]:
+    def missing() -> tuple[Write, ...]:
+        found = _find(work, want)
+        if found is not None:
+            result.clear()
+            result.update(_told(work, want, found))
+            if not found.existed_before:
+                work.settle(done=True, created_key=found.candidate.state.key)
+            return ()
+        return tuple(
+            write
+            for write in issue_difference(work.site, want, work.delivery.identity, None)
+            if isinstance(write, CreateIssue)
+        )
+
+    return missing
+
+
+def _find(work: Work, want: EnsureIssue) -> Found | None:
+    """Our issue, by identity and by the seeds' rule; an empty answer counts only if the index lives.
+
+    With a creation of unknown outcome behind us, "not found" from an index that does not show an issue we know of
+    means nothing (H1): wait and search again.
+    """
+    for _ in range(INDEX_ROUNDS):
+        issues = search(work, own_recent_issues(work.site.project, work.delivery.age_seconds), mirror_fields(work.site))
+        found = ours(work.delivery.identity, _identified(work, want, issues), tried=work.tried_to_create)
+        if found is not None or work.unsettled is None or _index_lives(work, issues):
+            return found
+        work.wait_once_more()
+    raise EnvironmentBlocked(Outcome.UNKNOWN, "индекс поиска Jira не показывает задач, которые точно есть")
+
+
+def _identified(work: Work, want: EnsureIssue, issues: Sequence[Any]) -> tuple[Candidate, ...]:
+    """The namesakes with the identities they carry: one more GET each, as a search does not return properties."""
+    plain = [
+        Candidate(issue_state(work.site, issue), str((issue["fields"].get("issuetype") or {}).get("id", "")))
+        for issue in issues
+    ]
+    same = namesakes(work.site, want, plain)
+    if work.delivery.identity is None:
+        return same
+    return tuple(Candidate(one.state, one.type_id, _identity(work, one.state)) for one in same)
+
+
+def _identity(work: Work, state: IssueState) -> str | None:
+    labelled = next((label for label in state.labels if label.startswith("jh:")), None)
+    if labelled is not None and work.site.identity_label:
+        return labelled
+    found = work.try_read(issue_request(state.key, ["summary"], properties=PROPERTY))
+    if found.outcome is not Outcome.OK:
+        return None
+    value = (found.json.get("properties") or {}).get(PROPERTY)
+    identity = value.get("identity") if isinstance(value, dict) else None
+    return identity if isinstance(identity, str) else None
+
+
+def _index_lives(work: Work, issues: Sequence[Any]) -> bool:
+    witness = work.newest_own_key
+    if witness is None or any(issue.get("key") == witness for issue in issues):
+        return True
+    known = try_issue(work, witness, ["created"])
+    # Deleted or moved away by a person: it witnesses nothing any more.
+    return known.outcome is not Outcome.OK or project_of(str(known.json["key"])) != work.site.project
+
+
+def _told(work: Work, want: EnsureIssue, found: Found) -> Result:
+    state = found.candidate.state
+    told: Result = {"key": state.key, "created": state.created, "existed_before": found.existed_before}
+    differs = differing(work.site, want, state)
+    return {
+        name: value
+        for name, value in {**told, "differs": list(differs), "also_found": list(found.also_found)}.items()
+        if value
+    }
+
+
+def _rest(work: Work, want: EnsureIssue, key: str) -> Callable[[], tuple[Write, ...]]:
+    """What creating left out. Nothing can be left out where neither an epic nor an assignee is wished: no reading."""
+    fresh = [IssueState(key=key)] if want.assignee is None and request_text() in work.written else []
+
+    def missing() -> tuple[Write, ...]:
+        if not left_out(work.site, want, IssueState(key=key)):
+            return ()
+        # Just created, and only the epic to set: what Jira would show is known.
+        have = fresh.pop() if fresh else issue_state(work.site, read_issue(work, key, mirror_fields(work.site)))
+        return left_out(work.site, want, have)
+
+    return missing
+
+
+def request_text() -> str:
+    """How a creation is called in the journal."""
+    return said(CreateIssue({}))
+
+
+def _second_issue(work: Work, want: EnsureIssue) -> Result:
+    """One search by identity after a creation, where the label makes that possible: two are an alarm (H16, H17)."""
+    identity = work.delivery.identity
+    if identity is None or not work.site.identity_label:
+        return {}
+    found = search(work, own_with_label(work.site.project, identity), ["summary"])
+    keys = sorted(str(issue["key"]) for issue in found if issue.get("key") != work.created_key)
+    return {"alarm": f"с этой меткой есть ещё задачи: {', '.join(keys)}"} if keys else {}
+
+
+def look_up(work: Work, want: EnsureIssue) -> Result | None:
+    """A read-only search for an issue that may have been created before the command was cancelled (H13)."""
+    if work.created_key is not None:
+        return {"key": work.created_key}
+    jql = own_recent_issues(work.site.project, work.delivery.age_seconds)
+    candidates = _identified(work, want, search(work, jql, mirror_fields(work.site)))
+    found = ours(work.delivery.identity, candidates, tried=work.tried_to_create)
+    return None if found is None or found.existed_before else {"key": found.candidate.state.key}

@@ -1,0 +1,116 @@
+"""Learning what this Jira calls things: a handful of readings at the start, kept on the local disk for a day.
+
+They are no command's calls, but calls all the same: journalled, and the next command's gap counts from them.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from agent.executor.work import EnvironmentBlocked
+from agent.outcomes import Expect, JiraRequest, Outcome
+from agent.pacer import Pacer
+from agent.ports import Jira
+from agent.site import Learnt, Site, Wanted, site_of
+from agent.writes import API
+from relay.ports import Clock
+
+MAX_AGE: Final = 86_400.0  # seconds; fields and link types change by an administrator's hand
+MAX_CACHE: Final = 8 * 2**20
+_FRAME: Final = frozenset({Outcome.REFUSED, Outcome.FORBIDDEN})
+
+MYSELF: Final = JiraRequest("GET", f"{API}/myself", "read", Expect(keys=("name",)))
+
+
+class SiteSource(Protocol):
+    """Where the runner gets its `Site`; may raise `EnvironmentBlocked` and `SiteFault`."""
+
+    def site(self) -> Site: ...
+
+
+def listing(path: str, *, keys: tuple[str, ...] = ()) -> JiraRequest:
+    expect = Expect(keys=keys) if keys else Expect(shape="array")
+    return JiraRequest("GET", f"{API}/{path}", "read", expect)
+
+
+class LearntSite:
+    """The `Site` of a configuration, learnt from Jira or from the copy of an earlier start (`SiteSource`)."""
+
+    def __init__(
+        self, wanted: Wanted, url: str, cache: Path, *, jira: Jira, pacer: Pacer, clock: Clock, gap_seconds: float
+    ) -> None:
+        self._wanted = wanted
+        self._url = url
+        self._cache = cache
+        self._jira = jira
+        self._pacer = pacer
+        self._clock = clock
+        self._gap_seconds = gap_seconds
+
+    def site(self) -> Site:
+        raw = self._cached()
+        if raw is None:
+            raw = self._asked()
+            self._keep(raw)
+        return site_of(self._wanted, Learnt(**raw))
+
+    def forget(self) -> None:
+        self._cache.unlink(missing_ok=True)
+
+    def _asked(self) -> dict[str, Any]:
+        project = self._wanted.project
+        types = self._optional(listing(f"issue/createmeta/{project}/issuetypes", keys=("values",)))
+        if types is None:
+            # Before 8.4 the path above does not exist; the project tells its types in every version.
+            types = self._optional(listing(f"project/{project}", keys=("issueTypes",)))
+        links = self._optional(listing("issueLinkType", keys=("issueLinkTypes",)))
+        return {
+            "myself": self._get(MYSELF),
+            "fields": self._get(listing("field")),
+            "priorities": self._optional(listing("priority")) or [],
+            "issue_types": (types or {}).get("values") or (types or {}).get("issueTypes") or [],
+            "link_types": (links or {}).get("issueLinkTypes") or [],  # 404 where linking is switched off
+        }
+
+    def _get(self, request: JiraRequest) -> Any:
+        self._pacer.wait_gap(self._gap_seconds)
+        found = self._jira.send(request)
+        if found.outcome is not Outcome.OK:
+            raise EnvironmentBlocked(found.outcome, found.text)
+        return found.json
+
+    def _optional(self, request: JiraRequest) -> Any:
+        self._pacer.wait_gap(self._gap_seconds)
+        found = self._jira.send(request)
+        if found.outcome is Outcome.OK:
+            return found.json
+        if found.outcome in _FRAME:
+            return None
+        raise EnvironmentBlocked(found.outcome, found.text)
+
+    def _stamp(self) -> dict[str, Any]:
+        return {"url": self._url, "project": self._wanted.project}
+
+    def _cached(self) -> dict[str, Any] | None:
+        try:
+            if self._cache.stat().st_size > MAX_CACHE:
+                return None
+            found = json.loads(self._cache.read_bytes())
+        except (OSError, ValueError):
+            return None
+        if not isinstance(found, dict) or found.get("stamp") != self._stamp():
+            return None
+        age = self._clock.wall() - found.get("at", 0)
+        learnt = found.get("learnt")
+        fresh = 0 <= age <= MAX_AGE and isinstance(learnt, Mapping) and set(learnt) == set(Learnt.__slots__)
+        return dict(learnt) if fresh and learnt is not None else None
+
+    def _keep(self, raw: Mapping[str, Any]) -> None:
+        text = json.dumps({"stamp": self._stamp(), "at": self._clock.wall(), "learnt": raw}, ensure_ascii=False)
+        fresh = self._cache.with_name(f"{self._cache.name}.new")
+        file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(file, "w", encoding="utf-8") as out:
+            out.write(text)
+        fresh.replace(self._cache)

@@ -1,0 +1,218 @@
+"""What the journal tells after a start, and what to do about it: pure functions of its records. No I/O in here.
+
+Records are folded by position, never by command id alone: a restored hub may give the same id out again.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final, assert_never
+
+from agent.pacing import LastCall
+from agent.records import (
+    Answered,
+    AnyRecord,
+    Call,
+    Claim,
+    Claimed,
+    Closed,
+    Finished,
+    Intent,
+    Recovering,
+    Reported,
+    Session,
+    Step,
+    Stopped,
+)
+from protocol.messages import Delivery, Status
+
+MAX_CRASHES: Final = 3  # a command that kills the agent at each attempt must not hold the queue (L1)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the agent knows: the fold of its journal.
+
+    `unsettled` is a write whose outcome nobody knows; `written` are the texts of the writes that were done.
+    """
+
+    session: str | None = None
+    open_claim: str | None = None
+    delivery: Delivery | None = None
+    unsettled: Intent | None = None
+    tried_to_create: bool = False
+    written: tuple[str, ...] = ()
+    created_key: str | None = None
+    calls: int = 0
+    rate_limited: int = 0
+    finished: Finished | None = None
+    recoveries: int = 0
+    stopped: bool = False
+    last_call: LastCall | None = None
+    newest_own_key: str | None = None
+
+
+def remembered(memory: Memory, record: AnyRecord) -> Memory:
+    """`memory` after one more record."""
+    memory = replace(memory, stopped=isinstance(record, Stopped)) if memory.stopped else memory
+    match record:
+        case Session():
+            own = record.newest_own_key or memory.newest_own_key
+            return replace(memory, session=record.session, newest_own_key=own)
+        case Claim():
+            return replace(memory, open_claim=record.request_id)
+        case Claimed():
+            return replace(_empty_handed(memory), open_claim=None, delivery=record.delivery)
+        case Call() | Answered():
+            return _after_call(memory, record)
+        case Intent() | Step():
+            return _after_write(memory, record)
+        case Finished():
+            return replace(memory, finished=record) if _is_ours(memory, record.command_id) else memory
+        case Reported() | Closed():
+            return _empty_handed(memory)
+        case Recovering():
+            return replace(memory, recoveries=memory.recoveries + 1)
+        case Stopped():
+            return replace(memory, stopped=True)
+        case _:
+            assert_never(record)
+
+
+def _is_ours(memory: Memory, command_id: int | None) -> bool:
+    return memory.delivery is not None and memory.delivery.id == command_id
+
+
+def _empty_handed(memory: Memory) -> Memory:
+    return Memory(
+        session=memory.session,
+        open_claim=memory.open_claim,
+        last_call=memory.last_call,
+        newest_own_key=memory.newest_own_key,
+    )
+
+
+def _after_call(memory: Memory, record: Call | Answered) -> Memory:
+    if isinstance(record, Call):
+        counted = memory.calls + _is_ours(memory, record.command_id)
+        last = LastCall(record.boot_id, record.monotonic, ended=None)
+        return replace(memory, last_call=last, calls=counted)
+    last = LastCall(record.boot_id, record.monotonic, ended=record.monotonic)
+    return replace(memory, last_call=last, rate_limited=memory.rate_limited + (record.outcome == "O8"))
+
+
+def _after_write(memory: Memory, record: Intent | Step) -> Memory:
+    if not _is_ours(memory, record.command_id):
+        return memory
+    if isinstance(record, Intent):
+        assert memory.delivery is not None
+        return replace(memory, unsettled=record, tried_to_create=memory.delivery.type == "ensure_issue")
+    written = (*memory.written, record.write) if record.outcome == "done" else memory.written
+    return replace(
+        memory,
+        unsettled=None,
+        written=written,
+        created_key=record.created_key or memory.created_key,
+        newest_own_key=record.created_key or memory.newest_own_key,
+    )
+
+
+def memory_of(records: Iterable[AnyRecord | None]) -> Memory:
+    """The fold of a whole journal; `None` stands for a damaged line.
+
+    A damaged line may have been a `call`: the last call is forgotten then, which costs one full gap and never less.
+    """
+    memory = Memory()
+    for record in records:
+        memory = replace(memory, last_call=None) if record is None else remembered(memory, record)
+    return memory
+
+
+@dataclass(frozen=True, slots=True)
+class SendReport:
+    finished: Finished
+
+
+@dataclass(frozen=True, slots=True)
+class AskHub:
+    """A command is in hand from an earlier life: what does the hub say about it today?"""
+
+    delivery: Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """It has killed the agent too often: report it failed, unexecuted."""
+
+    delivery: Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class Resend:
+    """A claim that may have been answered: once more, under the same request id."""
+
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartClean:
+    pass
+
+
+def first_thing(memory: Memory) -> SendReport | AskHub | GiveUp | Resend | StartClean:
+    """What a freshly started agent does first."""
+    if memory.finished is not None:
+        return SendReport(memory.finished)
+    if memory.delivery is not None:
+        crashed = memory.recoveries + 1 if not memory.stopped else memory.recoveries
+        return GiveUp(memory.delivery) if crashed >= MAX_CRASHES else AskHub(memory.delivery)
+    if memory.open_claim is not None:
+        return Resend(memory.open_claim)
+    return StartClean()
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    delivery: Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """Terminal at the hub, but the issue may exist: one read-only search, and its key is reported (H13)."""
+
+    delivery: Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    why: str
+    orphan: bool = False
+
+
+def after_hub(memory: Memory, delivery: Delivery, today: Delivery | None) -> Execute | LookUp | Close:
+    """What to do with the command in hand, given the hub's answer about it; `None`: the hub does not know it."""
+    if today is None:
+        return Close("the hub does not know this command", orphan=True)
+    if today.status == "claimed":
+        # Parameters and pause are today's: the policy may have changed while we were dead.
+        return Execute(today)
+    if today.type == "ensure_issue" and memory.tried_to_create and today.status in _MAY_LEARN_A_KEY:
+        return LookUp(delivery)
+    return Close(f"the hub says {today.status}")
+
+
+_MAY_LEARN_A_KEY: Final[frozenset[Status]] = frozenset({"cancelled", "failed"})
+
+
+def condensed(memory: Memory, at: float) -> tuple[AnyRecord, ...]:
+    """The few records that stand for everything an agent with empty hands must still know."""
+    records: list[AnyRecord] = []
+    if memory.session is not None:
+        records.append(Session(at=at, session=memory.session, newest_own_key=memory.newest_own_key))
+    if memory.open_claim is not None:
+        records.append(Claim(at=at, request_id=memory.open_claim))
+    if memory.last_call is not None:
+        last = memory.last_call
+        records.append(Call(at=at, request="compacted", boot_id=last.boot_id, monotonic=last.started))
+        if last.ended is not None:
+            records.append(Answered(at=at, boot_id=last.boot_id, monotonic=last.ended, outcome="compacted"))
+    return tuple(records)
