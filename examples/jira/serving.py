@@ -11,7 +11,7 @@ from examples.jira.faults import ConnectionDropped
 
 
 class DroppingProtocol(H11Protocol):
-    """`ConnectionDropped` from the app becomes an aborted connection (RST): the client never learns what was done."""
+    """`ConnectionDropped` from the app closes the connection without a byte: the client never learns what was done."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as H11Protocol itself
         super().connection_made(transport)
