@@ -1,0 +1,46 @@
+"""Requests and replies over an unreliable folder: `Client` on one side, `Server` on the other, nothing else between."""
+
+from relay.calls import Reply, Request
+from relay.client import Client
+from relay.errors import (
+    AlreadyRunning,
+    DeliveryLimitExceeded,
+    LinkExists,
+    MessageTooLarge,
+    PeerOffline,
+    ProtocolMismatch,
+    QueueFull,
+    RelayClosed,
+    RelayError,
+    RelayTimeout,
+    ShareUnavailable,
+    UnknownRequest,
+    UnsafeState,
+)
+from relay.exchange import RelayStatus
+from relay.folder import create_link
+from relay.profile import Profile
+from relay.server import Server
+
+__all__ = [
+    "AlreadyRunning",
+    "Client",
+    "DeliveryLimitExceeded",
+    "LinkExists",
+    "MessageTooLarge",
+    "PeerOffline",
+    "Profile",
+    "ProtocolMismatch",
+    "QueueFull",
+    "RelayClosed",
+    "RelayError",
+    "RelayStatus",
+    "RelayTimeout",
+    "Reply",
+    "Request",
+    "Server",
+    "ShareUnavailable",
+    "UnknownRequest",
+    "UnsafeState",
+    "create_link",
+]

@@ -29,3 +29,62 @@ class Ids(Protocol):
     def new_id(self) -> str:
         """32 lower-case hexadecimal digits that were never given before, over restarts too."""
         ...
+
+
+class Folder(Protocol):
+    """One link folder as one side sees it: it writes one subfolder and reads the other.
+
+    Every method raises `ShareFault` where the share fails, and may block as long as the share does.
+    """
+
+    def beacon(self) -> bytes:
+        """The bytes of the beacon, fresh; proves that the share is there and tells which link it is."""
+        ...
+
+    def check(self) -> bool:
+        """Whether the beacon looks as it did when it was last read; if not, read it again before trusting anything."""
+        ...
+
+    def prepare(self) -> None:
+        """Make the subfolders where only the beacon was brought; never the link's folder itself."""
+        ...
+
+    def arrivals(self) -> list[str]:
+        """Every name in the folder of the other side's frames, in no order, foreign ones included."""
+        ...
+
+    def own(self) -> list[str]:
+        """Every name in the folder this side writes."""
+        ...
+
+    def read(self, name: str, limit: int) -> bytes:
+        """The content of one arrival. Raises `FrameGone`; `FrameUnfit` for what is no plain file of ≤ `limit` bytes."""
+        ...
+
+    def publish(self, name: str, data: bytes, *, durable: bool) -> None:
+        """Make `data` appear under the fresh `name`, whole or not at all; `durable`: after a power cut too."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Remove one frame of this side; it may be gone already."""
+        ...
+
+
+class Doorbell(Protocol):
+    """The only place where a driver waits."""
+
+    def ring(self) -> None:
+        """End the wait that is on, or the next one. From any thread."""
+        ...
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for a ring, or `seconds` at most; whether something moved in the watched folder."""
+        ...
+
+    def listens(self) -> bool:
+        """Whether events of the watched folder can ring at all; mends the watch where it finds it broken."""
+        ...
+
+    def close(self) -> None:
+        """Give back what the system lent."""
+        ...

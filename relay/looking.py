@@ -1,0 +1,120 @@
+"""When to look into the folder again: back-off of the scan, how far events can be trusted, files not whole yet."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Final
+
+from relay.profile import Profile
+
+TRUSTED_SHARE: Final = 0.95
+TRUSTED_AFTER: Final = 20  # arrivals, before their share says anything
+METER_MEMORY: Final = 200
+UNWHOLE_READINGS: Final = 3
+UNWHOLE_SECONDS: Final = 30.0
+DEAR_LISTING_SECONDS: Final = 0.005  # a listing dearer than this is paced even when an event asks for it
+MAX_DOUBTS: Final = 1_000
+
+
+@dataclass(slots=True)
+class EventMeter:
+    """Counts what an event announced and what only a scan found."""
+
+    by_event: int = 0
+    by_scan: int = 0
+
+    def note(self, arrivals: int, *, announced: bool) -> None:
+        """`arrivals` new files were there."""
+        if announced:
+            self.by_event += arrivals
+        else:
+            self.by_scan += arrivals
+        if self.by_event + self.by_scan > METER_MEMORY:
+            self.by_event //= 2
+            self.by_scan //= 2
+
+    @property
+    def share(self) -> float:
+        """The part of the arrivals that events announced, 0 to 1."""
+        return self.by_event / max(1, self.by_event + self.by_scan)
+
+    @property
+    def trusted(self) -> bool:
+        return self.by_event + self.by_scan >= TRUSTED_AFTER and self.share >= TRUSTED_SHARE
+
+
+class Lookout:
+    """The scan's back-off: at once after activity, doubling while nothing comes."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.meter = EventMeter()
+        self.due = -math.inf
+        self._profile = profile
+        self._gap = profile.scan_first_seconds
+
+    def looked(self, now: float, cost: float, *, arrivals: int, announced: bool) -> None:
+        """A scan that took `cost` seconds found so many new frames."""
+        if arrivals:
+            self.meter.note(arrivals, announced=announced)
+            self._gap = self._profile.scan_first_seconds
+        else:
+            limit = self._profile.scan_limit_seconds
+            if self.meter.trusted and self._gap >= limit:
+                limit = self._profile.scan_trusting_seconds
+            self._gap = min(max(self._gap, self._profile.scan_first_seconds) * 2, limit)
+        self.due = now + max(self._gap, self._profile.scan_cost_factor * cost)
+
+    def active(self, now: float) -> None:
+        """An answer is waited for: look often again."""
+        self._gap = self._profile.scan_first_seconds
+        self.due = min(self.due, now + self._gap)
+
+
+@dataclass(slots=True)
+class _Doubt:
+    since: float
+    readings: int
+    again: float
+    content: bytes
+
+
+@dataclass(slots=True)
+class Doubts:
+    """Files that bear a frame's name and prove nothing: maybe not whole yet, so they are waited for."""
+
+    _doubts: dict[str, _Doubt] = field(default_factory=dict)
+
+    def may_look(self, name: str, now: float) -> bool:
+        """Whether it is time to read `name` (again)."""
+        doubt = self._doubts.get(name)
+        return doubt is None or doubt.again <= now
+
+    def note(self, name: str, content: bytes, now: float) -> bool:
+        """`name` read and found wanting; whether it is given up for good, to be kept in quarantine."""
+        digest = content[:64] + len(content).to_bytes(8, "big") + content[-64:]
+        doubt = self._doubts.get(name)
+        if doubt is None or doubt.content != digest:
+            if len(self._doubts) >= MAX_DOUBTS:
+                return True
+            doubt = self._doubts[name] = _Doubt(now, 0, now, digest)
+        doubt.readings += 1
+        doubt.again = now + min(10.0, 0.01 * 3.0**doubt.readings)
+        if doubt.readings >= UNWHOLE_READINGS and now - doubt.since >= UNWHOLE_SECONDS:
+            del self._doubts[name]
+            return True
+        return False
+
+    def settle(self, present: set[str]) -> None:
+        """Forget the files that are gone."""
+        for name in [name for name in self._doubts if name not in present]:
+            del self._doubts[name]
+
+    def clear(self, name: str) -> None:
+        """It has become whole."""
+        self._doubts.pop(name, None)
+
+    @property
+    def wake_at(self) -> float:
+        return min((doubt.again for doubt in self._doubts.values()), default=math.inf)
+
+    def __len__(self) -> int:
+        return len(self._doubts)

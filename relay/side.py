@@ -1,0 +1,396 @@
+"""One side of a link at work: scan, decide, commit, publish. `step` does what is due and says when it is due again.
+
+What requests and replies mean is the business of its `Exchange`; this module moves frames.
+"""
+
+import logging
+import math
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from relay.beacon import Beacon, beacon_from
+from relay.clock import SystemClock, SystemIds
+from relay.doorbell import PlainBell, doorbell_for
+from relay.errors import (
+    AlreadyRunning,
+    FrameGone,
+    FrameUnfit,
+    NotAFrame,
+    ProtocolMismatch,
+    RelayError,
+    ShareFault,
+    ShareState,
+    UnsafeState,
+)
+from relay.exchange import Exchange, RelayStatus, Settings
+from relay.folder import LocalFolder
+from relay.frames import PEER_OF, Frame, Message, frame_from, packed
+from relay.link import Link, Parcel
+from relay.looking import Doubts, Lookout
+from relay.names import AnyName, FrameName, frame_name
+from relay.ports import Clock, Doorbell, Folder
+from relay.profile import MAX_FRAME_BYTES, PROTOCOL, Profile
+from relay.state import State, default_state_folder
+
+_LOG: Final = logging.getLogger(__name__)
+MAX_REFUSE: Final = 8  # deletions put off while there is something better to do
+QUARANTINE_FILES: Final = 50
+
+
+class SideDriver:
+    """Drives one side. Everything but `submit`, `status`, `start` and `stop` belongs to its thread."""
+
+    def __init__(self, settings: Settings, exchange: Exchange) -> None:
+        self.clock = settings.clock or SystemClock()
+        self.ids = settings.ids or SystemIds()
+        self.profile = settings.profile or Profile()
+        self._settings = settings
+        self._exchange = exchange
+        self._folder, self.bell = _folder_and_bell(settings, self.clock)
+        self._inbox: deque[Any] = deque()
+        self._beacon: Beacon | None = None
+        self._state: State | None = None
+        self._link: Link | None = None
+        self._lookout = Lookout(self.profile)
+        self._doubts = Doubts()
+        self._known: set[str] = set()
+        self._refuse: deque[str] = deque()
+        self._share: ShareState = "ok"
+        self._detail = "not looked at yet"
+        self._fault_on_write = False
+        self._down_since = -math.inf
+        self._retry_at = -math.inf
+        self._busy_since: float | None = None
+        self._clocks = (self.clock.wall(), self.clock.monotonic())
+        self._watching = False
+        self._counts = {"foreign": 0, "unfit": 0, "quarantined": 0, "jumps": 0}
+        self._stopping = False
+        self._opened = threading.Event()
+        self._refusal: RelayError | None = None
+        self._thread: threading.Thread | None = None
+
+    # --- from any thread
+
+    def start(self, name: str) -> None:
+        """Begin. Raises `AlreadyRunning`, `ProtocolMismatch`, `UnsafeState`; a missing share is waited for."""
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+        # Never longer than a hung share is given: status and callers then tell what is wrong.
+        self._opened.wait(self.profile.stuck_seconds)
+        if self._refusal is not None:
+            raise self._refusal
+
+    def stop(self, seconds: float = 5.0) -> None:
+        """End in good order; a driver that hangs in the share is left behind after `seconds`."""
+        self._stopping = True
+        self.bell.ring()
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def submit(self, item: Any) -> None:
+        """Hand something to the driver."""
+        self._inbox.append(item)
+        self.bell.ring()
+
+    @property
+    def running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive() and not self._stopping
+
+    def has_room(self) -> bool:
+        """Whether one more message may be submitted."""
+        queued = len(self._inbox)
+        return queued < self.profile.queue_messages and (self._link is None or self._link.has_room())
+
+    def share_state(self) -> tuple[ShareState, str]:
+        """How the share is; `stuck` when a call on it does not come back."""
+        busy = self._busy_since
+        if busy is not None and self.clock.monotonic() - busy > self.profile.stuck_seconds:
+            return "stuck", "a call on the share does not come back"
+        return self._share, self._detail
+
+    def heard_seconds(self) -> float | None:
+        """How long ago the peer was heard."""
+        link = self._link
+        if link is None or link.heard_at is None:
+            return None
+        return max(0.0, self.clock.monotonic() - link.heard_at)
+
+    def status(self) -> RelayStatus:
+        """How this side is; answers even while the share hangs."""
+        link, beacon = self._link, self._beacon
+        share, detail = self.share_state()
+        heard = self.heard_seconds()
+        return RelayStatus(
+            side=self._settings.side,
+            link=beacon.name if beacon else None,
+            share=share,
+            detail=detail,
+            epoch=link.me.epoch if link else None,
+            life=link.me.life if link else None,
+            peer_heard_seconds=heard,
+            peer_online=heard is not None and heard <= self.profile.offline_seconds,
+            in_flight=link.in_flight if link else 0,
+            waiting=(link.waiting if link else 0) + len(self._inbox),
+            watching=self._watching,
+            announced_share=self._lookout.meter.share,
+            counters=self._counts
+            | {"unwhole": len(self._doubts)}
+            | (asdict(link.tally) if link else {})
+            | self._exchange.counters(),
+        )
+
+    # --- the driver's thread
+
+    def _run(self) -> None:
+        try:
+            moved = False
+            while not self._stopping:
+                self._busy_since = self.clock.monotonic()
+                wake = self.step(moved=moved)
+                self._busy_since = None
+                moved = self.bell.wait(wake - self.clock.monotonic())
+            self._close()
+        except (AlreadyRunning, ProtocolMismatch, UnsafeState) as refusal:
+            self._refusal = refusal
+            self._exchange.failed(refusal)
+        except BaseException as error:
+            # The top of this thread: callers must learn that nobody works for them any more.
+            self._exchange.failed(error)
+            raise
+        finally:
+            self._opened.set()
+            self._busy_since = None
+
+    def step(self, *, moved: bool = False) -> float:
+        """Do what is due; the moment on the monotonic clock at which something is due again."""
+        now = self.clock.monotonic()
+        self._note_jump(now)
+        if self._link is None and not self._open(now):
+            return now + self.profile.retry_seconds
+        link, state = self._link, self._state
+        assert link is not None and state is not None
+        while self._inbox:
+            self._exchange.handle(self._inbox.popleft(), now)
+            self._lookout.active(now)
+        if moved or min(self._lookout.due, self._doubts.wake_at) <= now:
+            self._guarded(lambda: self._scan(link, now, announced=moved), on_write=False, now=now)
+        if self._exchange.prepare(now):
+            state.commit()
+        self._exchange.settle()
+        if self._share == "ok" or (self._fault_on_write and self._retry_at <= now):
+            self._guarded(lambda: self._publish(link), on_write=True, now=now)
+            self._guarded(lambda: self._tidy(link), on_write=True, now=now)
+        if self._inbox:
+            return -math.inf
+        return min(self._wake_at(link), self._exchange.wake_at())
+
+    def _wake_at(self, link: Link) -> float:
+        looks = min(self._lookout.due, self._doubts.wake_at)
+        if self._share != "ok":
+            return max(self._retry_at, looks) if not self._fault_on_write else min(self._retry_at, looks)
+        return min(looks, link.wake_at(requests_open=self._exchange.requests_open()))
+
+    # --- opening and closing
+
+    def _open(self, now: float) -> bool:
+        try:
+            beacon = beacon_from(self._folder.beacon())
+            self._folder.prepare()
+        except (ShareFault, NotAFrame) as fault:
+            self._down(fault, now, on_write=False)
+            self._opened.set()
+            return False
+        if not beacon.speaks(PROTOCOL):
+            raise ProtocolMismatch(f"link {beacon.name} speaks protocols {beacon.protocol}, this side {PROTOCOL}")
+        folder = self._settings.state_dir or default_state_folder()
+        state = State(folder, beacon, self._settings.side, self._settings.durability, self.clock)
+        me = state.begin_life(beacon, self._settings.side, self.ids, self._settings.key)
+        link = Link(me, state.peer(), self.profile, now)
+        self._beacon, self._state = beacon, state
+        self._share, self._detail = "ok", "in use"
+        # What earlier lives left behind is ours to delete, and of no use: whatever matters is sent anew.
+        found = ((name, frame_name(name)) for name in self._folder.own())
+        self._refuse.extend(name for name, parsed in found if parsed is not None)
+        link.send([Parcel("hello", me.epoch, packed(Message("hello", me.epoch)))])
+        self._exchange.open(state, link, beacon)
+        self._link = link
+        self._opened.set()
+        return True
+
+    def _close(self) -> None:
+        link, state = self._link, self._state
+        if link is not None and state is not None:
+            now = self.clock.monotonic()
+            while self._inbox:
+                self._exchange.handle(self._inbox.popleft(), now)
+            self._exchange.prepare(now)
+            self._exchange.close()
+            state.commit()
+            if self._share == "ok":
+                self._guarded(lambda: self._publish(link), on_write=True, now=now)
+                self._guarded(lambda: self._tidy(link), on_write=True, now=now)
+            state.close()
+        self.bell.close()
+
+    # --- the share
+
+    def _guarded(self, action: Callable[[], None], *, on_write: bool, now: float) -> None:
+        try:
+            action()
+        except ShareFault as fault:
+            self._down(fault, now, on_write=on_write)
+            return
+        if self._share != "ok" and self._fault_on_write == on_write:
+            self._up()
+
+    def _down(self, fault: ShareFault | NotAFrame, now: float, *, on_write: bool) -> None:
+        state: ShareState = fault.state if isinstance(fault, ShareFault) else "lost"
+        if self._share == "ok":
+            self._down_since = now
+        if self._share != state:
+            _LOG.warning("the share is %s: %s", state, fault)
+        self._share, self._detail = state, str(fault)
+        # A share that is gone is gone for both; one that refuses to be written to may still be read.
+        self._fault_on_write = on_write and state in ("full", "readonly", "denied")
+        self._retry_at = now + self.profile.retry_seconds
+        self._lookout.due = max(self._lookout.due, self._retry_at) if not self._fault_on_write else self._lookout.due
+
+    def _up(self) -> None:
+        now = self.clock.monotonic()
+        _LOG.warning("the share is ok again after %.1f s", now - self._down_since)
+        if self._link is not None:
+            self._link.postpone(now - self._down_since)
+        self._share, self._detail, self._fault_on_write = "ok", "in use", False
+
+    def _assure_beacon(self) -> None:
+        """An empty or strange folder proves nothing, and swallows what is written into it."""
+        if self._folder.check():
+            return
+        try:
+            beacon = beacon_from(self._folder.beacon())
+        except NotAFrame as error:
+            raise ShareFault("lost", str(error)) from error
+        if self._beacon is not None and beacon.link != self._beacon.link:
+            raise ShareFault("foreign", f"this is link {beacon.name} ({beacon.link}), not {self._beacon.link}")
+
+    def _note_jump(self, now: float) -> None:
+        """Wall and monotonic clocks part when a machine sleeps or is restored: nothing is overdue then."""
+        wall_before, before = self._clocks
+        wall = self.clock.wall()
+        self._clocks = (wall, now)
+        if abs((wall - wall_before) - (now - before)) > self.profile.jump_seconds:
+            self._counts["jumps"] += 1
+            self._lookout.due = -math.inf
+            if self._link is not None:
+                self._link.postpone(self.profile.resend_after)
+
+    # --- receiving
+
+    def _scan(self, link: Link, now: float, *, announced: bool) -> None:
+        started = self.clock.monotonic()
+        self._watching = self.bell.listens()  # before the listing, so that nothing falls between the two
+        self._assure_beacon()
+        names = self._folder.arrivals()
+        cost = self.clock.monotonic() - started
+        present = set(names)
+        self._known &= present
+        self._doubts.settle(present)
+        fresh = present - self._known
+        frames = [(parsed, name) for name in fresh if (parsed := frame_name(name)) is not None]
+        self._counts["foreign"] = len(fresh) - len(frames)
+        frames.sort(key=lambda found: _order(found[0], link.peer.epoch))
+        arrivals = 0
+        for parsed, name in frames[: self.profile.files_per_tick]:
+            arrivals += self._look_at(link, parsed, name, now)
+        more = len(frames) > self.profile.files_per_tick
+        self._lookout.looked(now, cost, arrivals=arrivals, announced=announced)
+        if more:
+            self._lookout.due = now
+
+    def _look_at(self, link: Link, parsed: AnyName, name: str, now: float) -> int:
+        """Read one file and act on it; 1 if it was new, 0 if there was nothing to see."""
+        if not self._doubts.may_look(name, now):
+            return 0
+        if not link.wants(parsed, now):
+            self._known.add(name)
+            return 0
+        try:
+            data = self._folder.read(name, MAX_FRAME_BYTES)
+        except FrameGone:
+            return 0
+        except FrameUnfit:
+            self._counts["unfit"] += 1
+            self._known.add(name)
+            return 0
+        try:
+            frame = self._checked(frame_from(data, parsed, link.me.key), link)
+        except NotAFrame as error:
+            if self._doubts.note(name, data, now):
+                self._known.add(name)
+                self._quarantine(name, data, error)
+            return 0
+        self._doubts.clear(name)
+        self._known.add(name)
+        received = link.receive(frame, now)
+        self._exchange.take(received, now)
+        return 1
+
+    def _checked(self, frame: Frame, link: Link) -> Frame:
+        if frame.link != link.me.link or frame.sender != PEER_OF[link.me.side]:
+            raise NotAFrame(f"a frame of link {frame.link} from the {frame.sender}")
+        return frame
+
+    def _quarantine(self, name: str, data: bytes, error: NotAFrame) -> None:
+        """Keep a copy on the local disk for people; the file itself is its sender's to delete."""
+        assert self._state is not None
+        self._counts["quarantined"] += 1
+        _LOG.warning("%s is no frame (%s) and was put into quarantine", name, error)
+        folder = self._state.folder / "quarantine"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if len(list(folder.iterdir())) < QUARANTINE_FILES:
+            (folder / name).write_bytes(data)
+
+    # --- sending
+
+    def _publish(self, link: Link) -> None:
+        for _ in range(self.profile.window + 1):
+            now = self.clock.monotonic()
+            due = link.outgoing(now, self.clock.wall(), requests_open=self._exchange.requests_open())
+            for publication in due:
+                self._assure_beacon()
+                durable = self._settings.durability == "full"
+                try:
+                    self._folder.publish(str(publication.name), publication.data, durable=durable)
+                except ShareFault as fault:
+                    link.failed(publication, name_used=fault.name_used)
+                    raise
+                link.published(publication, self.clock.monotonic())
+            if not due:
+                return
+
+    def _tidy(self, link: Link) -> None:
+        self._refuse.extend(str(name) for name in link.take_refuse())
+        # Deleting costs as much as publishing: it waits while there is something to do, up to a limit.
+        while self._refuse and (not self._inbox or len(self._refuse) > MAX_REFUSE):
+            self._assure_beacon()
+            self._folder.delete(self._refuse[0])
+            self._refuse.popleft()
+
+
+def _order(name: AnyName, epoch: str | None) -> tuple[bool, str, bool, int]:
+    """Frames of the known life first, then by number, newest try last; bare acknowledgements after the frames."""
+    if isinstance(name, FrameName):
+        return (name.epoch != epoch, name.epoch, False, name.seq)
+    return (name.epoch != epoch, name.epoch, True, name.number)
+
+
+def _folder_and_bell(settings: Settings, clock: Clock) -> tuple[Folder, Doorbell]:
+    if isinstance(settings.folder, (str, os.PathLike)):
+        folder = LocalFolder(Path(settings.folder), settings.side, clock)
+        return folder, doorbell_for(folder.inbox)
+    return settings.folder, PlainBell()

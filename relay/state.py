@@ -1,0 +1,282 @@
+"""What one side has to remember over restarts, in SQLite on a local disk. One process, and one thread, at a time."""
+
+import json
+import os
+import platform
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock, Timeout
+from pydantic import TypeAdapter
+
+from relay.answering import Known, Stage
+from relay.beacon import Beacon
+from relay.errors import AlreadyRunning, UnsafeState
+from relay.frames import Message, ReplyHead, RequestHead, Side
+from relay.link import Me, Peer
+from relay.ports import Clock, Ids
+from relay.profile import Durability
+
+KEPT_SECONDS: Final = 30 * 86_400  # ids and replies; a caller may come back after a long holiday
+_REQUEST: Final = TypeAdapter(RequestHead)
+_REPLY: Final = TypeAdapter(ReplyHead)
+# Databases break there: locks are not shared, mmap is not coherent (trap 53).
+_REMOTE: Final = frozenset(
+    {
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "smbfs",
+        "9p",
+        "virtiofs",
+        "vboxsf",
+        "fuse.sshfs",
+        "fuse.rclone",
+        "fuse.vmhgfs-fuse",
+    }
+)
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS memory (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS asked (
+  id TEXT PRIMARY KEY, head TEXT NOT NULL, body BLOB NOT NULL, at REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS served (
+  id TEXT PRIMARY KEY, stage TEXT NOT NULL CHECK (stage IN ('running', 'withdrawn', 'answered')),
+  deliveries INTEGER NOT NULL, head TEXT, body BLOB, reply_head TEXT, reply_body BLOB,
+  unsent INTEGER NOT NULL DEFAULT 0, at REAL NOT NULL,
+  CHECK ((stage = 'answered') = (reply_head IS NOT NULL)));
+CREATE INDEX IF NOT EXISTS served_open ON served (id) WHERE stage <> 'answered';
+CREATE INDEX IF NOT EXISTS served_unsent ON served (id) WHERE unsent;
+CREATE INDEX IF NOT EXISTS served_at ON served (at);
+CREATE TABLE IF NOT EXISTS parts (
+  id TEXT NOT NULL, part INTEGER NOT NULL, parts INTEGER NOT NULL, head TEXT, body BLOB NOT NULL,
+  PRIMARY KEY (id, part));
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A request or reply as it is kept: `head` is `RequestHead` or `ReplyHead` in JSON."""
+
+    id: str
+    head: str
+    body: bytes
+
+
+def default_state_folder() -> Path:
+    """$FOLDER_RELAY_STATE, else ~/.local/state/folder-relay."""
+    named = os.environ.get("FOLDER_RELAY_STATE")
+    return Path(named) if named else Path.home() / ".local" / "state" / "folder-relay"
+
+
+class State:
+    """The memory of one side of one link. Writes gather in one transaction until `commit`."""
+
+    def __init__(
+        self, folder: str | os.PathLike[str], beacon: Beacon, side: Side, durability: Durability, clock: Clock
+    ) -> None:
+        self.folder = Path(folder) / f"{beacon.name}-{side}-{beacon.link[:12]}"
+        self._clock = clock
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _refuse_remote(self.folder)
+        self._lock = self._take_lock(side)
+        self._db = sqlite3.connect(
+            self.folder / "state.sqlite", isolation_level=None, check_same_thread=False, cached_statements=64
+        )
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'OFF'}")
+        self._db.executescript(_SCHEMA)
+        self._open = False
+
+    def close(self) -> None:
+        """Commit, and let another process have this side."""
+        self.commit()
+        self._db.close()
+        (self.folder / "holder.json").unlink(missing_ok=True)
+        self._lock.release()
+
+    def commit(self) -> None:
+        """Make everything since the last commit durable, or none of it."""
+        if self._open:
+            self._db.execute("COMMIT")
+            self._open = False
+
+    # --- lives
+
+    def begin_life(self, beacon: Beacon, side: Side, ids: Ids, key: bytes | None = None) -> Me:
+        """A new life: a fresh epoch, and a count above every earlier one, committed before it is used.
+
+        Counted from this machine's clock, so that a lost or restored state does not fall behind its own past.
+        """
+        life = max(int(self._recalled("life") or 0) + 1, int(self._clock.wall()))
+        me = Me(beacon.link, side, ids.new_id()[:12], life, key)
+        self._remember("life", str(life))
+        self._write("DELETE FROM served WHERE at < ? AND stage = 'answered'", (self._clock.wall() - KEPT_SECONDS,))
+        self._write("DELETE FROM asked WHERE at < ?", (self._clock.wall() - KEPT_SECONDS,))
+        self.commit()
+        return me
+
+    def peer(self) -> Peer:
+        """The other side as it was last committed."""
+        found = self._recalled("peer")
+        return Peer(**json.loads(found)) if found else Peer()
+
+    def remember_peer(self, peer: Peer) -> None:
+        """Note how far the peer's frames were taken."""
+        self._remember("peer", json.dumps(asdict(peer)))
+
+    # --- the calling side
+
+    def remember_asked(self, request: Stored) -> None:
+        """Keep a request for `resume`."""
+        sql = """INSERT INTO asked VALUES (?, ?, ?, ?)
+                 ON CONFLICT (id) DO UPDATE SET head = excluded.head, body = excluded.body"""
+        self._write(sql, (request.id, request.head, request.body, self._clock.wall()))
+
+    def forget_asked(self, request_id: str) -> None:
+        """The reply is here."""
+        self._write("DELETE FROM asked WHERE id = ?", (request_id,))
+
+    def asked(self, request_id: str) -> Stored | None:
+        """The request kept under this id."""
+        row = self._db.execute("SELECT id, head, body FROM asked WHERE id = ?", (request_id,)).fetchone()
+        return Stored(*row) if row else None
+
+    # --- the serving side
+
+    def known(self, request_id: str) -> Known | None:
+        """What is remembered of this request id."""
+        row = self._db.execute("SELECT stage, deliveries FROM served WHERE id = ?", (request_id,)).fetchone()
+        return Known(row[0], row[1]) if row else None
+
+    def remember_delivery(self, message: Message, deliveries: int) -> None:
+        """The handler is about to start for the `deliveries`-th time."""
+        assert isinstance(message.head, RequestHead)
+        sql = """INSERT INTO served (id, stage, deliveries, head, body, at) VALUES (?, 'running', ?, ?, ?, ?)
+                 ON CONFLICT (id) DO UPDATE SET stage = 'running', deliveries = excluded.deliveries"""
+        head = _REQUEST.dump_json(message.head).decode()
+        self._write(sql, (message.id, deliveries, head, message.body, self._clock.wall()))
+
+    def remember_stage(self, request_id: str, stage: Stage) -> None:
+        """The request was withdrawn, or is wanted again."""
+        self._write("UPDATE served SET stage = ? WHERE id = ?", (stage, request_id))
+
+    def take_back_delivery(self, request_id: str) -> None:
+        """The process ends in good order: the handler did not kill it, so this start does not count."""
+        self._write("UPDATE served SET deliveries = deliveries - 1 WHERE id = ? AND deliveries > 0", (request_id,))
+
+    def remember_reply(self, reply: Message, *, unsent: bool) -> None:
+        """Keep the reply; the request's own content is not needed any more."""
+        assert isinstance(reply.head, ReplyHead)
+        sql = """UPDATE served SET stage = 'answered', reply_head = ?, reply_body = ?, unsent = ?,
+                 head = NULL, body = NULL, at = ? WHERE id = ?"""
+        head = _REPLY.dump_json(reply.head).decode()
+        self._write(sql, (head, reply.body, unsent, self._clock.wall(), reply.id))
+
+    def reply(self, request_id: str) -> Message | None:
+        """The reply kept under this id."""
+        sql = "SELECT reply_head, reply_body FROM served WHERE id = ? AND stage = 'answered'"
+        row = self._db.execute(sql, (request_id,)).fetchone()
+        return Message("reply", request_id, _REPLY.validate_json(row[0]), bytes(row[1])) if row else None
+
+    def mark_sent(self, request_ids: Iterable[str]) -> None:
+        """The peer acknowledged these replies."""
+        self._begin()
+        self._db.executemany("UPDATE served SET unsent = 0 WHERE id = ?", ((each,) for each in request_ids))
+
+    def unsent(self) -> list[str]:
+        """The ids whose replies an earlier life did not see acknowledged."""
+        return [row[0] for row in self._db.execute("SELECT id FROM served WHERE unsent ORDER BY at")]
+
+    def interrupted(self) -> list[tuple[Message, Known]]:
+        """The requests whose handlers were running when the last life ended, oldest first."""
+        sql = "SELECT id, stage, deliveries, head, body FROM served WHERE stage = 'running' ORDER BY at"
+        return [
+            (Message("request", row[0], _REQUEST.validate_json(row[3]), bytes(row[4])), Known(row[1], row[2]))
+            for row in self._db.execute(sql)
+        ]
+
+    # --- parts of large messages
+
+    def remember_part(self, message: Message) -> None:
+        """Keep one part: its frame is about to be acknowledged, so it will not come again."""
+        head = _REQUEST.dump_json(message.head).decode() if isinstance(message.head, RequestHead) else None
+        sql = "INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?)"
+        self._write(sql, (message.id, *message.part, head, message.body))
+
+    def parts(self) -> list[Message]:
+        """Every part of the messages that are not whole yet, in order."""
+        rows = self._db.execute("SELECT id, part, parts, head, body FROM parts ORDER BY id, part")
+        return [
+            Message(
+                "request", row[0], _REQUEST.validate_json(row[3]) if row[3] else None, bytes(row[4]), (row[1], row[2])
+            )
+            for row in rows
+        ]
+
+    def forget_parts(self, request_id: str | None = None) -> None:
+        """The message is whole, or its sender's life is over (`None`: all of them)."""
+        if request_id is None:
+            self._write("DELETE FROM parts", ())
+        else:
+            self._write("DELETE FROM parts WHERE id = ?", (request_id,))
+
+    # --- inside
+
+    def _recalled(self, name: str) -> str | None:
+        row = self._db.execute("SELECT value FROM memory WHERE name = ?", (name,)).fetchone()
+        return row[0] if row else None
+
+    def _remember(self, name: str, value: str) -> None:
+        self._write("INSERT OR REPLACE INTO memory VALUES (?, ?)", (name, value))
+
+    def _write(self, sql: str, values: tuple[object, ...]) -> None:
+        self._begin()
+        self._db.execute(sql, values)
+
+    def _begin(self) -> None:
+        if not self._open:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._open = True
+
+    def _take_lock(self, side: Side) -> FileLock:
+        lock = FileLock(self.folder / "lock", blocking=False)
+        holder = self.folder / "holder.json"
+        try:
+            lock.acquire()
+        except Timeout as error:
+            try:
+                who = json.loads(holder.read_text(encoding="utf-8"))
+                told = f"process {who['pid']} on {who['host']} since {who['since']}"
+            except (OSError, ValueError, KeyError):
+                told = "another process"
+            raise AlreadyRunning(f"the {side} side of this link is held by {told}: {self.folder}") from error
+        since = self._clock.wall()
+        who = {"pid": os.getpid(), "host": platform.node(), "since": _moment(since)}
+        holder.write_text(json.dumps(who) + "\n", encoding="utf-8")
+        return lock
+
+
+def _moment(wall: float) -> str:
+    return datetime.fromtimestamp(wall, UTC).isoformat(timespec="seconds")
+
+
+def _refuse_remote(folder: Path) -> None:
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return  # not Linux: nothing to tell it by
+    path = str(folder.resolve())
+    best, kind = "", ""
+    for line in mounts:
+        fields, _, rest = line.partition(" - ")
+        point = fields.split()[4].replace("\\040", " ")
+        inside = path == point or path.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
+            best, kind = point, rest.split()[0]
+    if kind in _REMOTE:
+        raise UnsafeState(f"{folder} stands on {kind}: give a state folder on a local disk")
