@@ -1,0 +1,184 @@
+"""`folder-relay`: make a link, serve over it, call over it, look into it."""
+
+import importlib
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn, cast
+
+import typer
+
+from relay.client import Client
+from relay.clock import SystemClock
+from relay.errors import FrameGone, FrameUnfit, NotAFrame, RelayError, ShareFault
+from relay.folder import LocalFolder, create_link, link_of
+from relay.frames import PEER_OF, Frame, Side, frame_from
+from relay.names import frame_name
+from relay.profile import MAX_FRAME_BYTES, Durability
+from relay.running import AsgiApp
+from relay.server import Server
+
+app = typer.Typer(
+    help="Requests and replies over a shared folder.", no_args_is_help=True, pretty_exceptions_enable=False
+)
+LinkFolder = Annotated[Path, typer.Argument(help="The link's folder: <share>/<link>.")]
+StateFolder = Annotated[
+    Path | None,
+    typer.Option("--state", help="Local state; default ~/.local/state/folder-relay."),
+]
+Durable = Annotated[str, typer.Option("--durability", help="full: fsync before anything is told; none: never.")]
+SideName = Annotated[str, typer.Option("--side", help="hub or agent: which side of the link this is.")]
+
+
+def main() -> None:
+    """The console script."""
+    try:
+        app()
+    except (RelayError, ShareFault, ValueError) as error:
+        typer.echo(f"folder-relay: {error}", err=True)
+        sys.exit(1)
+
+
+@app.command()
+def init(
+    folder: LinkFolder, name: Annotated[str | None, typer.Option(help="Default: the folder's name.")] = None
+) -> None:
+    """Make a link in FOLDER, once, from either side. The share above it has to be there."""
+    beacon = create_link(folder, name or folder.resolve().name)
+    typer.echo(f"link {beacon.name} ({beacon.link}) is ready in {folder}")
+
+
+@app.command()
+def serve(
+    folder: LinkFolder,
+    target: Annotated[str, typer.Argument(help="module:app (ASGI) or an upstream such as http://127.0.0.1:8787.")],
+    side: SideName = "hub",
+    state: StateFolder = None,
+    durability: Durable = "full",
+) -> None:
+    """Answer the other side's requests with an ASGI app or an HTTP server, until interrupted."""
+    settings: dict[str, Any] = {"side": _side(side), "state_dir": state, "durability": _durability(durability)}
+    if target.startswith(("http://", "https://")):
+        server = Server.for_url(folder, target, **settings)
+    else:
+        server = Server.for_asgi(folder, _app_named(target), **settings)
+
+    def stop(_signal: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        server.stop()
+
+
+@app.command()
+def call(
+    folder: LinkFolder,
+    method: Annotated[str, typer.Argument(help="GET, POST, …")],
+    path: Annotated[str, typer.Argument(help="Path and query, such as /items?n=1.")],
+    data: Annotated[str | None, typer.Option("--data", "-d", help="The body; @FILE reads it from a file.")] = None,
+    header: Annotated[list[str] | None, typer.Option("--header", "-H", help="name: value; repeatable.")] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds.")] = 30.0,
+    request_id: Annotated[str | None, typer.Option(help="The same id again is the same request.")] = None,
+    side: SideName = "agent",
+    state: StateFolder = None,
+    durability: Durable = "full",
+) -> None:
+    """Send one request and print the reply's body; exit 1 for a status of 400 or above."""
+    headers = dict(_header(line) for line in header or ())
+    body = Path(data[1:]).read_bytes() if data and data.startswith("@") else data.encode() if data else None
+    with Client(folder, side=_side(side), state_dir=state, durability=_durability(durability)) as client:
+        reply = client.call(method, path, body, headers=headers, timeout=timeout, request_id=request_id)
+    sys.stdout.buffer.write(reply.body)
+    sys.stdout.buffer.flush()
+    if reply.status >= 400:
+        typer.echo(f"status {reply.status}", err=True)
+        raise typer.Exit(1)
+
+
+@app.command("ls")
+def list_frames(folder: LinkFolder) -> None:
+    """Show what lies in the folder now, both directions; foreign files are marked with ?."""
+    beacon = link_of(folder)
+    typer.echo(f"link {beacon.name} ({beacon.link}), protocols {beacon.protocol[0]}-{beacon.protocol[1]}")
+    for side in PEER_OF:
+        place = LocalFolder(folder, side)
+        typer.echo(f"to-{side}/")
+        for name in sorted(place.arrivals()):
+            typer.echo(f"  {_told(place, name)}")
+
+
+@app.command()
+def tail(
+    folder: LinkFolder,
+    seconds: Annotated[float | None, typer.Option(help="End after so many seconds; default: when interrupted.")] = None,
+) -> None:
+    """Print each frame as it appears, both directions."""
+    link_of(folder)
+    clock = SystemClock()
+    places = [LocalFolder(folder, side) for side in PEER_OF]
+    seen: set[str] = set()
+    ends = None if seconds is None else clock.monotonic() + seconds
+    try:
+        while ends is None or clock.monotonic() < ends:
+            for place in places:
+                for name in sorted(set(place.arrivals()) - seen):
+                    seen.add(name)
+                    typer.echo(f"{place.inbox.name}  {_told(place, name)}")
+            clock.sleep(0.05)
+    except KeyboardInterrupt:
+        return
+
+
+def _told(place: LocalFolder, name: str) -> str:
+    parsed = frame_name(name)
+    if parsed is None:
+        return f"? {name}"
+    try:
+        data = place.read(name, MAX_FRAME_BYTES)
+        return f"{name}  {len(data)} bytes  {_summary(frame_from(data, parsed))}"
+    except NotAFrame as error:
+        return f"{name}  unreadable: {error}"
+    except (FrameGone, FrameUnfit):
+        return f"{name}  gone, or no plain file"
+
+
+def _summary(frame: Frame) -> str:
+    ack = f"ack {frame.ack.epoch}:{frame.ack.seq}" if frame.ack else "ack none"
+    kinds = ", ".join(f"{message.kind} {message.id[:12]}" for message in frame.messages[:4])
+    more = f" and {len(frame.messages) - 4} more" if len(frame.messages) > 4 else ""
+    return f"life {frame.life}  {ack}  {kinds}{more}"
+
+
+def _side(text: str) -> Side:
+    if text not in PEER_OF:
+        _refuse(f"--side is hub or agent, not {text!r}")
+    return text
+
+
+def _durability(text: str) -> Durability:
+    if text not in ("full", "none"):
+        _refuse(f"--durability is full or none, not {text!r}")
+    return cast(Durability, text)
+
+
+def _header(line: str) -> tuple[str, str]:
+    name, colon, value = line.partition(":")
+    if not colon:
+        _refuse(f"a header is name: value, not {line!r}")
+    return name.strip(), value.strip()
+
+
+def _app_named(target: str) -> AsgiApp:
+    module, _, name = target.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    found = getattr(importlib.import_module(module), name or "app", None)
+    if found is None:
+        _refuse(f"{module} has no {name or 'app'}")
+    return cast(AsgiApp, found)
+
+
+def _refuse(text: str) -> NoReturn:
+    raise typer.BadParameter(text)
