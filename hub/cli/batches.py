@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 batch_app = typer.Typer(help="Batches: list, show, cancel, retry.", no_args_is_help=True, rich_markup_mode=None)
 command_app = typer.Typer(help="Commands: show, cancel, retry.", no_args_is_help=True, rich_markup_mode=None)
 
-BatchId = Annotated[int, typer.Argument(metavar="BATCH", help="Number of the batch.", min=1)]
-CommandId = Annotated[int, typer.Argument(metavar="COMMAND", help="Number of the command.", min=1)]
+BatchId = Annotated[int, typer.Argument(metavar="BATCH", help="Number of the batch.", min=1, max=2**53)]
+CommandId = Annotated[int, typer.Argument(metavar="COMMAND", help="Number of the command.", min=1, max=2**53)]
 Author = Annotated[str | None, typer.Option("--author", help="Who wishes it; your login name by default.")]
 Limit = Annotated[int, typer.Option("--limit", help="How many at most.", min=1, max=1000)]
 _TOLD_OTHERWISE = ("params", "result", "events", "late_results", "warning", "held")
@@ -23,7 +23,9 @@ _TOLD_OTHERWISE = ("params", "result", "events", "late_results", "warning", "hel
 
 def watch(
     context: typer.Context,
-    batch: Annotated[int | None, typer.Argument(metavar="[BATCH]", help="The newest when left out.", min=1)] = None,
+    batch: Annotated[
+        int | None, typer.Argument(metavar="[BATCH]", help="The newest when left out.", min=1, max=2**53)
+    ] = None,
     *,
     timeout: Annotated[
         float | None,
@@ -126,7 +128,7 @@ def batch_show(context: typer.Context, batch: BatchId, *, as_json: AsJson = Fals
 def batch_cancel(context: typer.Context, batch: BatchId, *, as_json: AsJson = False) -> None:
     """Cancel what is still queued; a command already with the agent stays."""
     with session(context).connect() as hub:
-        answer = hub.send("POST", f"/batches/{batch}/cancel")
+        answer = hub.send("POST", f"/batches/{batch}/cancel", {"author": login_name()})
     show_answer(answer, _show_batch, as_json=as_json)
 
 
@@ -166,7 +168,7 @@ def command_cancel(
 ) -> None:
     """Cancel a command, and with it those that need the issue it was to make."""
     with session(context).connect() as hub:
-        answer = hub.send("POST", f"/commands/{command}/cancel", {"force": force})
+        answer = hub.send("POST", f"/commands/{command}/cancel", {"author": login_name(), "force": force})
     show_answer(answer, _show_command, as_json=as_json)
 
 

@@ -1,4 +1,4 @@
-"""Making a hub's home, and what a client reads from it: the address and the token. Nothing of the queue is in here."""
+"""The home of a hub: made by `init`; its address and token read by every other command."""
 
 import json
 import os
@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from hub.cli.exits import CONFLICT, FAILURE, USAGE, Stop
+from hub.cli.exits import CONFLICT, USAGE, Stop
+from hub.config import HubSettings, load_settings, token_of
+from hub.errors import Unready
 
-DEFAULT_PORT: Final = 8765
-SETTINGS: Final = "settings.toml"
-TOKEN: Final = "token"
-_INTRODUCTION: Final = """\
-# Settings of the hub; environment variables JIRA_HUB_<NAME> win over them. docs/cli.md tells more.
-"""
+_INTRODUCTION: Final = "# Settings of the hub; environment variables JIRA_HUB_<NAME> win over them.\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,22 +25,23 @@ class Home:
     link_folder: Path | None
 
 
-def folder_of(home: Path | None) -> Path:
-    """The home asked for, else the platform's data folder."""
-    return (home or Path("~/.local/share/jira-hub")).expanduser().absolute()
+def settings_of(home: Path | None, **given: Any) -> HubSettings:
+    """The settings of this home; a fault in them is wrong usage."""
+    try:
+        return load_settings(home, **given)
+    except Unready as error:
+        raise Stop(str(error), code=USAGE) from error
 
 
-def address_of(home: Path | None) -> str:
-    """Where the hub of this home listens, by its settings."""
-    settings = _settings(folder_of(home) / SETTINGS)
-    host = settings.get("host", "127.0.0.1")
-    port = os.environ.get("JIRA_HUB_PORT") or settings.get("port", DEFAULT_PORT)
-    return f"http://{f'[{host}]' if ':' in str(host) else host}:{port}"
+def address_of(settings: HubSettings) -> str:
+    """Where the hub of these settings listens."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{settings.port}"
 
 
-def token_of(home: Path | None) -> str:
-    """The bearer token of this home's hub."""
-    path = folder_of(home) / TOKEN
+def read_token(settings: HubSettings) -> str:
+    """The bearer token; unlike the hub itself, a client never makes one."""
+    path = settings.token_file
     try:
         token = path.read_text(encoding="ascii").strip()
     except FileNotFoundError as error:
@@ -52,37 +50,33 @@ def token_of(home: Path | None) -> str:
             hint="or name another home with --home or JIRA_HUB_HOME",
         ) from error
     except (OSError, UnicodeDecodeError) as error:
-        raise Stop(f"The token at {path} cannot be read: {error}", code=FAILURE) from error
-    if not token:
-        raise Stop(f"The token at {path} is empty", hint="remove the file and run jira-hub init again")
+        raise Stop(f"The token at {path} cannot be read: {error}") from error
+    if not token.isprintable() or not token:
+        raise Stop(f"{path} holds no token", hint="remove it and run jira-hub init again")
     return token
 
 
-def make_home(home: Path | None, wanted: Mapping[str, Any], *, share: Path | None, link: str) -> Home:
+def make_home(home: Path | None, wanted: Mapping[str, Any]) -> Home:
     """Make what is missing of a home; what is there stays, and settings that say otherwise are a conflict."""
-    folder = folder_of(home)
+    from relay.clock import SystemIds
+
+    folder = settings_of(home, **wanted).home
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        settings = _write_settings(folder / SETTINGS, wanted)
-        token = _write_token(folder / TOKEN)
+        file = _write_settings(folder / "settings.toml", wanted)
+        settings = settings_of(home)
+        token_of(settings, SystemIds())
     except OSError as error:
         raise Stop(f"{error.filename or folder}: {error.strerror}") from error
-    return Home(folder, settings, token, _link_folder(share, link) if share else None)
-
-
-def _settings(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise Stop(
-            f"{path}: {error}", hint="mend the file, or move it away and run jira-hub init", code=USAGE
-        ) from error
+    except Unready as error:
+        raise Stop(str(error)) from error
+    if settings.link_folder is not None:
+        _make_link(settings.link_folder, settings.link)
+    return Home(folder, file, settings.token_file, settings.link_folder)
 
 
 def _write_settings(path: Path, wanted: Mapping[str, Any]) -> Path:
-    there = _settings(path)
+    there = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for name, value in wanted.items():
         if there.get(name, value) != value:
             raise Stop(f"{path} has {name} = {there[name]!r}, not {value!r}", hint="change it there", code=CONFLICT)
@@ -91,17 +85,8 @@ def _write_settings(path: Path, wanted: Mapping[str, Any]) -> Path:
     if not path.exists():
         _create(path, _INTRODUCTION + lines)
     elif lines:
-        # Top-level names cannot follow a table, so they go before everything that is there.
+        # A name of the top level cannot follow a table, so it goes before everything that is there.
         path.write_text(lines + path.read_text(encoding="utf-8"), encoding="utf-8")
-    return path
-
-
-def _write_token(path: Path) -> Path:
-    from relay.clock import SystemIds
-
-    if not path.exists():
-        ids = SystemIds()
-        _create(path, f"{ids.new_id()}{ids.new_id()}\n")
     return path
 
 
@@ -112,9 +97,15 @@ def _create(path: Path, text: str) -> None:
         stream.write(text)
 
 
-def _link_folder(share: Path, link: str) -> Path:
-    from relay import create_link
+def _make_link(folder: Path, name: str) -> None:
+    """The link's folder with its beacon; one that is there already stays as it is."""
+    from relay import LinkExists, create_link
 
-    folder = share.expanduser().absolute() / link
-    create_link(folder, link)
-    return folder
+    try:
+        create_link(folder, name)
+    except LinkExists:
+        return
+    except FileNotFoundError as error:
+        raise Stop(f"{folder.parent} is not there", hint="mount the share first, or make the folder") from error
+    except OSError as error:
+        raise Stop(f"{folder}: {error.strerror}", hint="is the share mounted, and may you write there?") from error

@@ -17,17 +17,26 @@ def init(
     context: typer.Context,
     *,
     share: Annotated[Path | None, typer.Option("--share", help="The folder that hub and agent both see.")] = None,
-    link: Annotated[str, typer.Option("--link", help="Name of the pair of hub and agent.")] = "main",
+    link: Annotated[str | None, typer.Option("--link", help="Name of the pair of hub and agent; else main.")] = None,
     port: Annotated[int | None, typer.Option("--port", help="Port on 127.0.0.1; 8765 by default.", min=1)] = None,
+    project: Annotated[str | None, typer.Option("--project", help="Key of the Jira project.")] = None,
+    link_type: Annotated[
+        list[str] | None, typer.Option("--link-type", help="Logical name of a link type; may be repeated.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make the home: settings, a token, and with --share the link's folder in the share."""
     from hub.cli.home import make_home
 
-    wanted: dict[str, Any] = {} if port is None else {"port": port}
-    if share is not None:
-        wanted |= {"share": str(share.expanduser().absolute()), "link": link}
-    made = make_home(session(context).home, wanted, share=share, link=link)
+    given = {
+        "share": share and str(share.expanduser().absolute()),
+        "link": link,
+        "port": port,
+        "project": project,
+        "link_types": link_type or None,
+    }
+    wanted = {name: value for name, value in given.items() if value is not None}
+    made = make_home(session(context).home, wanted)
     shown = {"home": made.folder, "settings": made.settings, "token": made.token, "link folder": made.link_folder}
     document = {name.replace(" ", "_"): value and str(value) for name, value in shown.items()}
     show_answer(document, lambda _: show_fields(shown), as_json=as_json)

@@ -26,9 +26,10 @@ class Session:
     def connect(self) -> "HubClient":
         """A client of the hub this home belongs to."""
         from hub.cli.client import HubClient
-        from hub.cli.home import address_of, token_of
+        from hub.cli.home import address_of, read_token, settings_of
 
-        return HubClient(self.url or address_of(self.home), token_of(self.home))
+        settings = settings_of(self.home)
+        return HubClient(self.url or address_of(settings), read_token(settings), settings.link)
 
 
 def session(context: typer.Context) -> Session:

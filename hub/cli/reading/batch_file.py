@@ -31,8 +31,8 @@ _KINDS: Final = {bool: "yes or no", int: "a number", float: "a number"}
 class BatchFile:
     """`positions` and `unquoted` are by field as the hub names it: `commands[3].summary`."""
 
-    title: Any
-    author: Any
+    title: str | None
+    author: str | None
     commands: tuple[Mapping[str, Any], ...]
     positions: Mapping[str, Position]
     unquoted: Mapping[str, str]
@@ -59,17 +59,16 @@ class BatchFile:
             yield Finding(position, what, fault.hint, fault.field)
 
     def _value(self, field: str) -> Any:
-        """What stands at a field of a command, or in the title or author."""
+        """What stands at a parameter of a command, or at an item of it."""
         parts = _PARAMETER.fullmatch(field)
-        if parts is None:
-            return self.title if field == "title" else self.author
+        assert parts is not None  # `_takes_text` has seen to it
         value = self.commands[int(parts["index"])][parts["name"]]
         return value if parts["item"] is None else value[int(parts["item"])]
 
     def _takes_text(self, field: str) -> bool:
         parts = _PARAMETER.fullmatch(field)
         if parts is None:
-            return field in ("title", "author")
+            return False
         kinds = parameter_kinds(self.commands[int(parts["index"])].get("type"))
         return bool(kinds.get(parts["name"], frozenset()) & {"string", "array"})
 
@@ -161,7 +160,7 @@ class _Reader:
             case tree.Scalar(position=position):
                 self._refuse(position, "a batch is a mapping or a list of commands", "write commands: and a list")
         commands = self._commands(top.get("commands"))
-        envelope = {name: self._plain(top[name], name) for name in ("title", "author") if name in top}
+        envelope = {name: self._text(top[name], name) for name in ("title", "author") if name in top}
         if root is not None and top and "commands" not in top:
             self._refuse(root.position, "the file has no commands", "write commands: and a list of commands")
         findings = tuple(sorted(self._findings, key=lambda finding: finding.position))
@@ -183,6 +182,17 @@ class _Reader:
                 hint = f"did you mean {near[0]}?" if near else f"a batch has {', '.join(_TOP)}"
                 self._refuse(entry.position, f"unknown name {entry.name}", hint, entry.name)
         return found
+
+    def _text(self, node: tree.Node, field: str) -> str | None:
+        """Title or author: said here and not by the hub, which would refuse it before it looks at any command."""
+        match node:
+            case tree.Scalar(value=str() | None as value):
+                return value
+            case tree.Scalar(position=position, unquoted=unquoted):
+                self._refuse(position, f"{field} must be a text", f'put it in quotes: "{unquoted}"', field)
+            case tree.Items(position=position) | tree.Mapping(position=position):
+                self._refuse(position, f"{field} must be a text", field=field)
+        return None
 
     def _commands(self, node: tree.Node | None) -> tuple[Mapping[str, Any], ...]:
         match node:
