@@ -1,0 +1,46 @@
+"""The two apps: one with every route for loopback, one with the agent's routes for a relay."""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from fastapi import FastAPI
+
+from hub.api import agent_routes, people_routes, problems
+from hub.api.context import Context
+from hub.api.guard import Guard
+
+
+def create_app(
+    context: Context,
+    *,
+    token: str,
+    hosts: Collection[str],
+    relay_status: Callable[[], Mapping[str, Any]] | None = None,
+) -> FastAPI:
+    """All routes, for callers that know the token. `hosts`: every exact `Host` with port the hub is called by."""
+    app = _app(context, link=None)
+    app.state.relay_status = relay_status
+    app.include_router(agent_routes.router)
+    app.include_router(people_routes.router)
+    app.add_middleware(Guard, token=token, hosts=hosts)
+    return app
+
+
+def create_agent_app(context: Context, *, link: str = "main") -> FastAPI:
+    """The agent's routes of one link; who reaches this app is decided by the share, so there is no token."""
+    app = _app(context, link=link)
+    app.include_router(agent_routes.router)
+    return app
+
+
+def _app(context: Context, *, link: str | None) -> FastAPI:
+    app = FastAPI(
+        title="jira-hub",
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,  # its page loads scripts from afar
+        redoc_url=None,
+    )
+    app.state.context = context
+    app.state.link = link
+    problems.install(app)
+    return app

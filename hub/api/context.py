@@ -1,0 +1,89 @@
+"""What the routes of one app share: the service, its workers, the parked claims; and the questions every route asks."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Any, Final, ParamSpec, TypeVar
+
+from fastapi import Depends
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hub.api.parking import ParkingPlace
+from hub.api.problems import language_of
+from hub.errors import Language, Said, Wrong, invalid
+from hub.service import Service
+from hub.service.answers import Answer
+
+WORKERS: Final = 8  # one writer at a time anyway; the rest are readers, each with a connection of its own
+_MAX_REQUEST_KEY: Final = 200
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _workers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=WORKERS, thread_name_prefix="hub-store")
+
+
+@dataclass
+class Context:
+    """One for all apps of a hub process: a claim over the relay supersedes one over HTTP."""
+
+    service: Service
+    parking: ParkingPlace = field(default_factory=ParkingPlace)
+    workers: ThreadPoolExecutor = field(default_factory=_workers)
+
+    async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a use case in a worker; the loop goes on meanwhile."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.workers, partial(function, *args, **kwargs))
+
+    def close(self) -> None:
+        """Release everybody who waits, and end the workers."""
+        self.service.bell.close()
+        self.workers.shutdown(wait=True)
+
+
+def _context(request: Request) -> Context:
+    found = request.app.state.context
+    assert isinstance(found, Context)
+    return found
+
+
+def _link(request: Request) -> str:
+    """The relay's apps serve one link each; a person names the link, `main` by default."""
+    fixed: str | None = request.app.state.link
+    return fixed if fixed is not None else request.query_params.get("link", "main")
+
+
+def _request_key(request: Request) -> str | None:
+    key = request.headers.get("idempotency-key")
+    if key is not None and not 0 < len(key) <= _MAX_REQUEST_KEY:
+        text = Said(f"must be 1 to {_MAX_REQUEST_KEY} characters", f"от 1 до {_MAX_REQUEST_KEY} символов")
+        raise invalid((Wrong("idempotency-key", text),))
+    return key
+
+
+def _language(request: Request) -> Language:
+    return language_of(request.headers.get("accept-language", ""))
+
+
+InContext = Annotated[Context, Depends(_context)]
+OnLink = Annotated[str, Depends(_link)]
+RequestKey = Annotated[str | None, Depends(_request_key)]
+InLanguage = Annotated[Language, Depends(_language)]
+
+
+def answered(answer: Answer) -> Response:
+    """An answer of the service, byte for byte."""
+    media_type = "application/json" if answer.body else None
+    return Response(answer.body, status_code=answer.status, media_type=media_type)
+
+
+def shown(value: Any, status: int = 200) -> Response:
+    """A JSON value as it is: the views are plain values already, so nothing has to be looked at again."""
+    body = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return Response(body, status_code=status, media_type="application/json")

@@ -1,0 +1,249 @@
+"""People's routes. Each reads its request, calls one use case and shows what came of it."""
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from hub.api.bodies import body_as
+from hub.api.context import Context, InContext, OnLink, RequestKey, answered, shown
+from hub.batching import MAX_COMMANDS
+from protocol.commands import CommandType, Name, Text
+from protocol.keys import ANY_KEY_PATTERN, AnyKey
+from protocol.messages import Status
+
+router = APIRouter(prefix="/api/v1")
+_KEEP_ALIVE_SECONDS: Final = 15.0
+_MAX_GAPS: Final = 20
+Limit = Annotated[int, Query(ge=1, le=1_000)]
+Before = Annotated[int | None, Query(alias="cursor", ge=1, description="the cursor of the page before")]
+After = Annotated[str | None, Query(alias="cursor", max_length=100, description="the cursor of the page before")]
+KeyInPath = Annotated[str, Path(pattern=ANY_KEY_PATTERN)]
+SomeText = Annotated[str | None, Query(max_length=200)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class BatchRequest(_Body):
+    """`commands` are checked one by one by `hub.batching`, so that every fault is named with its place."""
+
+    author: Name
+    title: Name
+    commands: Annotated[list[Any], Field(max_length=MAX_COMMANDS + 1)]
+    held: bool = False
+
+
+class ByWhom(_Body):
+    author: Name = "api"
+
+
+class CancelRequest(ByWhom):
+    force: bool = False
+
+
+class RefreshRequest(ByWhom):
+    keys: Annotated[tuple[AnyKey, ...], Field(min_length=1)] | None = None
+    jql: str | None = None
+
+
+class NoteRequest(_Body):
+    text: Annotated[Text, Field(min_length=1)]
+
+
+class SettingsRequest(_Body):
+    """What is left out stays. `paused`: true, false, or the moment until which."""
+
+    pacing: Annotated[dict[str, Any], Field(max_length=_MAX_GAPS)] | None = None
+    min_agent_version: Annotated[int, Field(ge=0, le=10_000)] | None = None
+    auto_refresh_minutes: Annotated[int, Field(ge=0, le=10_080)] | None = None
+    project: Annotated[str, Field(pattern=r"^([A-Z][A-Z0-9_]{1,60})?$")] | None = None
+    link_types: list[Name] | None = None
+    paused: bool | str | None = None
+
+
+@router.post("/batches", status_code=201)
+async def create_batch(request: Request, context: InContext, link: OnLink, request_key: RequestKey) -> Response:
+    body = await body_as(BatchRequest, request)
+    answer = await context.call(
+        context.service.create_batch,
+        link,
+        body.author,
+        body.title,
+        body.commands,
+        held=body.held,
+        request_key=request_key,
+    )
+    return answered(answer)
+
+
+@router.get("/batches")
+async def batches(context: InContext, link: OnLink, limit: Limit = 50, before: Before = None) -> Response:
+    return shown(await context.call(context.service.batch_list, link, limit=limit, before=before))
+
+
+@router.get("/batches/{batch_id}")
+async def batch(context: InContext, link: OnLink, batch_id: int) -> Response:
+    return shown(await context.call(context.service.batch, link, batch_id))
+
+
+@router.post("/batches/{batch_id}/cancel")
+async def cancel_batch(request: Request, context: InContext, link: OnLink, batch_id: int) -> Response:
+    body = await body_as(ByWhom, request, optional=True)
+    return shown(await context.call(context.service.cancel_batch, link, batch_id, body.author))
+
+
+@router.post("/batches/{batch_id}/approve")
+async def approve_batch(request: Request, context: InContext, link: OnLink, batch_id: int) -> Response:
+    await body_as(ByWhom, request, optional=True)
+    return shown(await context.call(context.service.approve_batch, link, batch_id))
+
+
+@router.post("/batches/{batch_id}/retry", status_code=201)
+async def retry_batch(request: Request, context: InContext, link: OnLink, batch_id: int) -> Response:
+    body = await body_as(ByWhom, request, optional=True)
+    return shown(await context.call(context.service.retry_batch, link, batch_id, body.author), 201)
+
+
+@router.get("/commands")
+async def commands(
+    context: InContext,
+    link: OnLink,
+    status: Status | None = None,
+    type: CommandType | None = None,  # noqa: A002  # the query parameter's name
+    key: Annotated[str | None, Query(pattern=ANY_KEY_PATTERN)] = None,
+    batch: int | None = None,
+    text: SomeText = None,
+    limit: Limit = 50,
+    before: Before = None,
+) -> Response:
+    filters = {"status": status, "type": type, "key": key, "batch_id": batch, "text": text}
+    found = await context.call(context.service.command_list, link, limit=limit, before=before, filters=filters)
+    return shown(found)
+
+
+@router.get("/commands/{command_id}")
+async def command(context: InContext, link: OnLink, command_id: int) -> Response:
+    return shown(await context.call(context.service.command, link, command_id))
+
+
+@router.post("/commands/{command_id}/cancel")
+async def cancel_command(request: Request, context: InContext, link: OnLink, command_id: int) -> Response:
+    body = await body_as(CancelRequest, request, optional=True)
+    done = await context.call(context.service.cancel_command, link, command_id, body.author, force=body.force)
+    return shown(done)
+
+
+@router.post("/commands/{command_id}/retry", status_code=201)
+async def retry_command(request: Request, context: InContext, link: OnLink, command_id: int) -> Response:
+    body = await body_as(ByWhom, request, optional=True)
+    return shown(await context.call(context.service.retry_command, link, command_id, body.author), 201)
+
+
+@router.get("/issues")
+async def issues(
+    context: InContext,
+    link: OnLink,
+    status: SomeText = None,
+    text: SomeText = None,
+    limit: Limit = 50,
+    after: After = None,
+) -> Response:
+    found = await context.call(context.service.issue_list, link, limit=limit, after=after, status=status, text=text)
+    return shown(found)
+
+
+@router.get("/issues/{key}")
+async def issue(context: InContext, link: OnLink, key: KeyInPath) -> Response:
+    return shown(await context.call(context.service.issue, link, key))
+
+
+@router.get("/notes")
+async def notes(context: InContext, link: OnLink, limit: Limit = 50, after: After = None) -> Response:
+    return shown(await context.call(context.service.note_list, link, limit=limit, after=after))
+
+
+@router.get("/notes/{key}")
+async def note(context: InContext, link: OnLink, key: KeyInPath) -> Response:
+    return shown(await context.call(context.service.note, link, key))
+
+
+@router.put("/notes/{key}")
+async def put_note(request: Request, context: InContext, link: OnLink, key: KeyInPath) -> Response:
+    body = await body_as(NoteRequest, request)
+    return shown(await context.call(context.service.put_note, link, key, body.text))
+
+
+@router.delete("/notes/{key}", status_code=204)
+async def delete_note(context: InContext, link: OnLink, key: KeyInPath) -> Response:
+    await context.call(context.service.delete_note, link, key)
+    return Response(status_code=204)
+
+
+@router.post("/refresh", status_code=201)
+async def refresh(request: Request, context: InContext, link: OnLink) -> Response:
+    body = await body_as(RefreshRequest, request)
+    wish = body.model_dump(exclude={"author"}, exclude_none=True, mode="json")
+    return answered(await context.call(context.service.refresh, link, body.author, wish))
+
+
+@router.get("/settings")
+async def settings(context: InContext, link: OnLink) -> Response:
+    return shown(await context.call(context.service.settings, link))
+
+
+@router.put("/settings")
+async def put_settings(request: Request, context: InContext, link: OnLink) -> Response:
+    body = await body_as(SettingsRequest, request)
+    wanted = body.model_dump(exclude_unset=True)
+    return shown(await context.call(context.service.change_settings, link, wanted))
+
+
+@router.get("/status")
+async def status(request: Request, context: InContext, link: OnLink) -> Response:
+    relay_status: Callable[[], Mapping[str, Any]] | None = request.app.state.relay_status
+    found = await context.call(context.service.status, link)
+    return shown({**found, "relay": None if relay_status is None else relay_status()})
+
+
+@router.post("/adopt")
+async def adopt(request: Request, context: InContext, link: OnLink) -> Response:
+    """Another agent may take the link over: the next one that claims."""
+    await body_as(ByWhom, request, optional=True)
+    return shown(await context.call(context.service.adopt, link))
+
+
+@router.get("/events")
+async def events(
+    context: InContext, link: OnLink, after: Annotated[int | None, Query(ge=0)] = None
+) -> StreamingResponse:
+    """Moves of commands as server-sent events, from now on or from the event `after`."""
+    start = after if after is not None else await context.call(context.service.newest_event)
+    headers = {"cache-control": "no-store"}
+    return StreamingResponse(_stream(context, link, start), media_type="text/event-stream", headers=headers)
+
+
+async def _stream(context: Context, link: str, after: int) -> AsyncIterator[str]:
+    """Ends with the caller, or with the hub; a comment now and then shows both that the line is alive."""
+    bell = context.service.bell
+    yield ": open\n\n"
+    while not bell.closed:
+        seen = bell.count()
+        found = await context.call(context.service.events, link, after)
+        for event in found:
+            after = event["id"]
+            yield f"id: {after}\nevent: move\ndata: {json.dumps(event, ensure_ascii=False)}\n\n"
+        if not found and not await bell.heard(seen, _KEEP_ALIVE_SECONDS):
+            yield ": alive\n\n"
+
+
+@router.get("/health")
+async def health(context: InContext) -> Response:
+    """Whether the database answers; needs no token and tells nothing else."""
+    await context.call(context.service.newest_event)
+    return shown({"status": "ok"})

@@ -1,0 +1,106 @@
+"""The hub's settings: arguments, then environment `JIRA_HUB_*`, then `settings.toml` in its home."""
+
+import os
+import re
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings.exceptions import SettingsError
+
+from hub.errors import Unready
+from relay.ports import Ids
+
+DEFAULT_HOME: Final = "~/.local/share/jira-hub"
+DEFAULT_PORT: Final = 8765
+_PREFIX: Final = "JIRA_HUB_"
+
+
+class HubSettings(BaseSettings):
+    """Everything the hub can be told before it starts; what can change while it runs is in its database."""
+
+    model_config = SettingsConfigDict(env_prefix=_PREFIX, extra="forbid")
+
+    home: Path = Field(default=Path(DEFAULT_HOME), description="where database, token, backups and relay state stand")
+    share: Path | None = Field(default=None, description="the folder hub and agent both see")
+    link: str = Field(default="main", pattern=r"^[a-z0-9][a-z0-9-]{0,31}$", description="the pair of hub and agent")
+    host: str = Field(default="127.0.0.1", description="address the API listens on")
+    port: int = Field(default=DEFAULT_PORT, ge=0, le=65_535, description="port of the API; 0 takes a free one")
+    project: str | None = Field(default=None, description="key of the only Jira project creations may report")
+    link_types: tuple[str, ...] = Field(default=(), description="logical link type names; empty: not checked")
+    durability: str = Field(default="full", pattern="^(full|none)$", description="of the relay's files")
+
+    @field_validator("home", "share")
+    @classmethod
+    def _without_tilde(cls, path: Path | None) -> Path | None:
+        return None if path is None else path.expanduser().absolute()
+
+    @property
+    def database(self) -> Path:
+        return self.home / "hub.sqlite"
+
+    @property
+    def backups(self) -> Path:
+        return self.home / "backups"
+
+    @property
+    def token_file(self) -> Path:
+        return self.home / "token"
+
+    @property
+    def link_folder(self) -> Path | None:
+        return None if self.share is None else self.share / self.link
+
+
+def load_settings(home: Path | None = None, **given: Any) -> HubSettings:
+    """The settings of a home; `given` (flags, None for those not given) win. Raises `Unready` in one line."""
+    folder = (home or Path(os.environ.get(f"{_PREFIX}HOME") or DEFAULT_HOME)).expanduser().absolute()
+    file = folder / "settings.toml"
+
+    class _OfHome(HubSettings):
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=file)
+
+    try:
+        return _OfHome(home=folder, **{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        raise Unready("; ".join(_fault(file, dict(found)) for found in error.errors(include_url=False))) from error
+    except (SettingsError, ValueError, OSError) as error:  # not JSON in a variable, not TOML in the file, not readable
+        raise Unready(f"{file}: {error}") from error
+
+
+def token_of(settings: HubSettings, ids: Ids) -> str:
+    """The bearer token of this home, made where there is none; the file is for its owner alone."""
+    path = settings.token_file
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        token = path.read_text(encoding="ascii").strip()
+        if not re.fullmatch(r"[!-~]{16,}", token):
+            raise Unready(f"{path} holds no token: remove it and start again") from None
+        return token
+    with os.fdopen(descriptor, "w", encoding="ascii") as stream:
+        token = f"{ids.new_id()}{ids.new_id()}"
+        stream.write(f"{token}\n")
+    return token
+
+
+def _fault(file: Path, found: dict[str, Any]) -> str:
+    name = ".".join(str(part) for part in found["loc"])
+    if found["type"] != "extra_forbidden":
+        return f"{name}: {found['msg']} ({file} or {_PREFIX}{name.upper()})"
+    valid = list(HubSettings.model_fields)
+    close = get_close_matches(name, valid, n=1, cutoff=0.5)
+    return f"{file}: there is no setting {name}; " + (
+        f"did you mean {close[0]}?" if close else f"valid: {', '.join(valid)}"
+    )

@@ -1,0 +1,182 @@
+"""The composition root: database, service, API and relay of one hub, from start to a graceful stop. No rule in here."""
+
+import logging
+import os
+import signal
+import socket
+import sqlite3
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import uvicorn
+
+from hub.api import create_agent_app, create_app
+from hub.api.context import Context
+from hub.backup import FolderBackups
+from hub.config import HubSettings, load_settings, token_of
+from hub.disk import check_local, hold
+from hub.errors import Unready
+from hub.service import Service
+from hub.store.connection import Database
+from relay import RelayError, Server
+from relay.clock import SystemClock, SystemIds
+
+HOUSEKEEPING_SECONDS: Final = 3_600.0
+GRACE_SECONDS: Final = 5  # an answer under way may end; then the connection is cut
+_log = logging.getLogger("hub")
+
+
+def serve_hub(home: Path | None = None, *, port: int | None = None, **given: Any) -> None:
+    """Serve until SIGTERM or SIGINT. What prevents the start is said in one line, and the process ends with 1."""
+    try:
+        settings = load_settings(home, port=port, **given)
+        with running_hub(settings) as server:
+            server.run()
+    except Unready as error:
+        sys.stderr.write(f"jira-hub: {error}\n")
+        raise SystemExit(1) from error
+
+
+@contextmanager
+def running_hub(settings: HubSettings) -> Iterator["ApiServer"]:
+    """A hub whose relay runs and whose API runs once the server is run; stopped in order at the end."""
+    with ExitStack() as stack:
+        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        check_local(settings.home)
+        lock = hold(settings.home)
+        stack.callback(lock.release)
+        listening = _listen(settings)
+        stack.callback(listening.close)
+        service = _service(settings, stack)
+        context = Context(service)
+        stack.callback(context.close)
+        relay_status = _start_relay(settings, context, stack)
+        token = token_of(settings, SystemIds())
+        app = create_app(context, token=token, hosts=_hosts(listening), relay_status=relay_status)
+        stack.enter_context(_housekeeping(service))
+        yield ApiServer(app, listening, service.bell.close)
+
+
+class ApiServer(uvicorn.Server):
+    """uvicorn on a socket that is open already; lets parked claims and watchers go before it stops."""
+
+    def __init__(self, app: Any, listening: socket.socket, before_stop: Callable[[], None]) -> None:
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=GRACE_SECONDS
+        )
+        super().__init__(config)
+        self.address = _address(listening)
+        self._listening = listening
+        self._before_stop = before_stop
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        _log.info("the hub listens on http://%s", self.address)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # uvicorn raises the signal once more when it has stopped; the default would end us before our own clearing up.
+            signal.signal(number, self.handle_exit)
+        super().run(sockets or [self._listening])
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._before_stop()
+        await super().shutdown(sockets)
+
+
+def _listen(settings: HubSettings) -> socket.socket:
+    """Bound here rather than by uvicorn: a taken port is known before anything else starts."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as error:
+        listening.close()
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise Unready(f"cannot listen on {settings.host}:{settings.port}: {why}; name another --port") from error
+    listening.set_inheritable(True)
+    return listening
+
+
+def _service(settings: HubSettings, stack: ExitStack) -> Service:
+    clock, ids = SystemClock(), SystemIds()
+    try:
+        # Made with the right mode before SQLite opens it: its logs take the mode of the database.
+        os.close(os.open(settings.database, os.O_RDWR | os.O_CREAT, 0o600))
+        database = Database(settings.database)
+        stack.callback(database.close)
+        backups = FolderBackups(settings.database, settings.backups, clock)
+        service = Service(database, clock=clock, ids=ids, backups=backups)
+        service.housekeeping()
+        service.change_settings(settings.link, _fixed(settings))
+    except (sqlite3.Error, OSError) as error:
+        raise Unready(f"cannot open the database {settings.database}: {error}") from error
+    return service
+
+
+def _fixed(settings: HubSettings) -> Mapping[str, Any]:
+    """What the settings file says about the link, if it does; else the database's own word stays."""
+    wanted: dict[str, Any] = {}
+    if settings.project:
+        wanted["project"] = settings.project
+    if settings.link_types:
+        wanted["link_types"] = settings.link_types
+    return wanted
+
+
+def _start_relay(settings: HubSettings, context: Context, stack: ExitStack) -> Callable[[], Mapping[str, Any]] | None:
+    """The relay to the agent; without a share the hub serves people alone, and says so."""
+    folder = settings.link_folder
+    if settings.share is None or folder is None:
+        raise Unready("no share is set: jira-hub init --share DIR, or JIRA_HUB_SHARE")
+    if not settings.share.is_dir():
+        raise Unready(f"the share {settings.share} is not there: mount it, or name another with JIRA_HUB_SHARE")
+    if not (folder / "link.json").is_file():
+        raise Unready(f"{folder} is no link yet: folder-relay init {settings.share} {settings.link}")
+    relay = Server.for_asgi(
+        folder,
+        create_agent_app(context, link=settings.link),
+        side="hub",
+        state_dir=settings.home / "relay",
+        durability="none" if settings.durability == "none" else "full",
+    )
+    try:
+        relay.start()
+    except (RelayError, OSError) as error:
+        raise Unready(f"the relay cannot start: {error}") from error
+    stack.callback(relay.stop)
+    return lambda: relay.status().as_dict()
+
+
+def _hosts(listening: socket.socket) -> tuple[str, ...]:
+    """Every name and port this hub is rightly called by."""
+    port = listening.getsockname()[1]
+    return (_address(listening), f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}")
+
+
+def _address(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+@contextmanager
+def _housekeeping(service: Service) -> Iterator[None]:
+    """Forgets old answers now and then, in a thread of its own."""
+    ended = threading.Event()
+
+    def work() -> None:
+        while not ended.wait(HOUSEKEEPING_SECONDS):
+            try:
+                service.housekeeping()
+            except sqlite3.OperationalError:
+                _log.warning("old answers could not be forgotten; the next round tries again", exc_info=True)
+
+    thread = threading.Thread(target=work, name="hub-housekeeping", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(GRACE_SECONDS)

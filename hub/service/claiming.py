@@ -1,0 +1,140 @@
+"""A claim in the open transaction: who may claim, what was answered before, what goes out (queue.md, Claim 1-6)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hub.errors import Refusal, Said
+from hub.service.answers import Answer, json_text, store, stored
+from hub.service.delivering import BackupFirst, Copy, Delivered, Terms, next_out
+from hub.service.settings import LinkSettings, link_settings
+from hub.store.connection import Row, Transaction
+from protocol.messages import AgentState, ClaimRequest
+
+NOTHING_TO_DO = Answer(204, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look of a claim at the queue.
+
+    `wanted` is asked under the write lock: a newer claim, or the withdrawal of this one, leaves it without effect.
+    `last` means that an empty answer is final; else the claim goes on waiting. `copy` was just made, where copies are
+    made at all (`copies`).
+    """
+
+    request_key: str | None
+    wanted: Callable[[], bool]
+    last: bool
+    copies: bool
+    copy: Copy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """The claim was superseded or given up: it answers empty and has done nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeepWaiting:
+    """Nothing to hand out yet."""
+
+
+def claim(
+    transaction: Transaction, link: str, request: ClaimRequest, look: Look, epoch: str
+) -> Answer | BackupFirst | Withdrawn | KeepWaiting | Refusal:
+    """One look. A `Refusal` is answered after the commit, for the agent's status is kept with it."""
+    if not look.wanted():
+        return Withdrawn()
+    before = stored(transaction, link, look.request_key)
+    if before is not None:
+        return before
+    agent = transaction.one("agent", link=link)
+    hold_session(transaction, link, agent, request)
+    settings = link_settings(transaction, link)
+    refusal = _refused(request, settings, transaction.now)
+    terms = Terms(link, settings, epoch, look.copies, look.copy)
+    out = None if refusal else next_out(transaction, terms)
+    if isinstance(out, BackupFirst):
+        return out
+    seen(transaction, link, agent, request, out.command_id if isinstance(out, Delivered) else None)
+    if refusal is not None:
+        return refusal
+    if out is not None:
+        return store(transaction, link, look.request_key, Answer(200, json_text(out.body)))
+    return store(transaction, link, look.request_key, NOTHING_TO_DO) if look.last else KeepWaiting()
+
+
+def seen(transaction: Transaction, link: str, agent: Row | None, state: AgentState, current: int | None) -> None:
+    """Keep how the agent is. A session that was once said stays until another agent holds the link."""
+    transaction.run(
+        "agent_seen",
+        link=link,
+        version=state.agent_version,
+        at=transaction.now,
+        session=state.session or (agent["session"] if agent else None),
+        host=state.host or (agent["host"] if agent else None),
+        blocked=state.blocked,
+        current_command_id=current,
+    )
+
+
+def hold_session(transaction: Transaction, link: str, agent: Row | None, state: AgentState) -> None:
+    """Refuse an agent that may not speak for the link: one session at a time, never taken over by a timer (H16, H17).
+
+    A new session on the holder's own host is its restart, because the lock on the journal lets one process run there;
+    the old session is retired then and never comes back. Another host needs a person's word.
+    """
+    holder = agent["session"] if agent else None
+    if agent is None or (holder is not None and holder == state.session):
+        return
+    retired = transaction.one("session_retired", link=link, session=state.session) is not None
+    if holder is None and not retired:
+        return
+    restarted = state.session is not None and state.host is not None and state.host == agent["host"]
+    if retired or not restarted:
+        name = agent["host"] or holder
+        raise Refusal(
+            "session_conflict",
+            Said(
+                f"the link {link} is held by the agent on {name}, last seen {agent['last_seen_at']}",
+                f"канал {link} занят агентом на {name}, последний раз был {agent['last_seen_at']}",
+            ),
+            hint=Said(
+                "stop the other agent, or let this one take over with: jira-hub agent adopt",
+                "остановите другого агента или передайте канал: jira-hub agent adopt",
+            ),
+        )
+    transaction.run("retire_session", link=link, session=holder, host=agent["host"], at=transaction.now)
+
+
+def release(transaction: Transaction, link: str) -> None:
+    """A person's word: the holder is retired, whoever was retired may come back, the next one that claims holds."""
+    agent = transaction.one("agent", link=link)
+    transaction.run("forget_retired", link=link)
+    if agent is not None and agent["session"] is not None:
+        transaction.run("retire_session", link=link, session=agent["session"], host=agent["host"], at=transaction.now)
+    transaction.run("agent_released", link=link)
+
+
+def _refused(request: ClaimRequest, settings: LinkSettings, now: str) -> Refusal | None:
+    wanted = settings.min_agent_version
+    if request.agent_version < wanted:
+        return Refusal(
+            "upgrade_required",
+            Said(
+                f"agent version {request.agent_version} is too old, {wanted} is needed",
+                f"версия агента {request.agent_version} устарела, нужна {wanted}",
+            ),
+            hint=Said(
+                f"install the agent bundle of version {wanted} or newer",
+                f"установите сборку агента версии {wanted} или новее",
+            ),
+        )
+    if settings.paused(now):
+        until = settings.paused_until
+        return Refusal(
+            "paused",
+            Said(f"the link is paused: {until}", f"канал на паузе: {until}"),
+            hint=Said("let it go on with: jira-hub resume", "продолжить: jira-hub resume"),
+        )
+    return None

@@ -1,0 +1,301 @@
+"""`Service`: every use case in a transaction of its own, then a ring of the bell. Rules stand elsewhere, HTTP too.
+
+The functions beside this module take the `Transaction` that only a `Database` can make and that dies with its end.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
+
+from hub.errors import Language, Refusal, Said, unknown
+from hub.moments import moment
+from hub.service import batches, claiming, reporting, views
+from hub.service import settings as link_settings
+from hub.service.answers import Answer, json_text, store, stored
+from hub.service.bell import Bell
+from hub.service.delivering import BackupFirst, Copy, Terms, delivered_body
+from hub.store.connection import Database, Transaction
+from hub.store.schema import migrate
+from protocol.messages import AgentState, ClaimRequest, Report
+from relay.ports import Clock, Ids
+
+ANSWERS_KEPT_SECONDS: Final = 30 * 86_400.0  # as long as the relay keeps the ids of its requests
+_LOOKS_WITH_COPIES: Final = 4  # one to learn of the batch, one to deliver, two more if batches are cancelled between
+T = TypeVar("T")
+
+
+class Backups(Protocol):
+    """Copies of the database."""
+
+    def make(self, label: str) -> Path:
+        """A copy named by the time and `label`; raises `OSError` or `sqlite3.Error`."""
+        ...
+
+
+class Service:
+    """The hub's use cases over one database. Thread-safe; `backups` None means that no copies are made."""
+
+    def __init__(self, database: Database, *, clock: Clock, ids: Ids, backups: Backups | None = None) -> None:
+        self.bell = Bell()
+        self._database = database
+        self._clock = clock
+        self._backups = backups
+        migrate(database, backups.make if backups is not None else lambda label: None)
+        with self._writing() as transaction:
+            self.epoch = link_settings.database_epoch(transaction, ids.new_id())
+
+    # The agent's use cases
+
+    def claim(
+        self,
+        link: str,
+        request: ClaimRequest,
+        *,
+        request_key: str | None = None,
+        last: bool = True,
+        wanted: Callable[[], bool] = lambda: True,
+    ) -> Answer | None:
+        """One look of a claim: an answer, or None where it may go on waiting (`last` false).
+
+        A claim no longer `wanted` answers empty without effect. Raises `Refusal`.
+        """
+        look = claiming.Look(request_key, wanted, last, copies=self._backups is not None)
+        for _ in range(_LOOKS_WITH_COPIES):
+            with self._writing() as transaction:
+                found = claiming.claim(transaction, link, request, look, self.epoch)
+            if not isinstance(found, BackupFirst):
+                break
+            look = replace(look, copy=self._copy_for(found.batch_id))
+        match found:
+            case Answer():
+                self.bell.ring()
+                return found
+            case Refusal():
+                raise found
+            case claiming.Withdrawn():
+                return claiming.NOTHING_TO_DO
+            case claiming.KeepWaiting() | BackupFirst():
+                return None
+
+    def report(
+        self,
+        link: str,
+        command_id: int,
+        said: Report,
+        *,
+        request_key: str | None = None,
+        language: Language = "en",
+    ) -> Answer:
+        """Take a report in. Raises `Refusal`, but `not_claimed` comes as a stored answer."""
+        with self._writing() as transaction:
+            answer = reporting.report(transaction, link, command_id, said, request_key, language)
+        self.bell.ring()
+        return answer
+
+    def delivery(self, link: str, command_id: int) -> dict[str, Any]:
+        """The command as it was delivered, with today's status and pause."""
+        with self._reading() as transaction:
+            row = batches.command_row(transaction, link, command_id)
+            settings = link_settings.link_settings(transaction, link)
+            terms = Terms(link, settings, self.epoch, copies=False)
+            return delivered_body(row, terms, transaction.now)
+
+    def heartbeat(self, link: str, state: AgentState) -> None:
+        """Keep how the agent is; the command in its hands is the one it names."""
+        with self._writing() as transaction:
+            agent = transaction.one("agent", link=link)
+            claiming.hold_session(transaction, link, agent, state)
+            claiming.seen(transaction, link, agent, state, state.current_command_id)
+
+    # People's use cases
+
+    def create_batch(
+        self,
+        link: str,
+        author: str,
+        title: str,
+        commands: Sequence[object],
+        *,
+        held: bool = False,
+        request_key: str | None = None,
+    ) -> Answer:
+        """Store a batch: 201 with the batch as JSON text. Raises `Refusal` with every fault."""
+        with self._writing() as transaction:
+            answer = stored(transaction, link, request_key)
+            if answer is None:
+                batch = batches.create_batch(transaction, link, author, title, commands, held=held)
+                answer = store(transaction, link, request_key, Answer(201, json_text(batch)))
+        self.bell.ring()
+        return answer
+
+    def refresh(self, link: str, author: str, wish: Mapping[str, Any]) -> Answer:
+        """A batch of one reading: `wish` has `keys` or `jql`. Raises `Refusal`."""
+        return self.create_batch(link, author, "Refresh", [{**wish, "type": "refresh"}])
+
+    def batch(self, link: str, batch_id: int) -> dict[str, Any]:
+        with self._reading() as transaction:
+            return self._batch(transaction, link, batch_id)
+
+    def batch_list(self, link: str, *, limit: int, before: int | None = None) -> dict[str, Any]:
+        """The newest batches first, a page of them."""
+        with self._reading() as transaction:
+            rows = transaction.all("batches", link=link, before=before or _BEYOND, limit=limit + 1)
+            items = [views.batch_head(transaction, row) for row in rows[:limit]]
+        return _page(items, "id", more=len(rows) > limit)
+
+    def cancel_batch(self, link: str, batch_id: int, who: str) -> dict[str, Any]:
+        def act(transaction: Transaction) -> dict[str, Any]:
+            batches.cancel_batch(transaction, link, batch_id, who)
+            return self._batch(transaction, link, batch_id)
+
+        return self._changed(act)
+
+    def approve_batch(self, link: str, batch_id: int) -> dict[str, Any]:
+        """Let a held batch go out."""
+
+        def act(transaction: Transaction) -> dict[str, Any]:
+            batches.batch_row(transaction, link, batch_id)
+            transaction.run("release_batch", id=batch_id)
+            transaction.run("release_commands", batch_id=batch_id)
+            return self._batch(transaction, link, batch_id)
+
+        return self._changed(act)
+
+    def retry_batch(self, link: str, batch_id: int, author: str) -> dict[str, Any]:
+        return self._changed(lambda transaction: batches.retry_batch(transaction, link, batch_id, author))
+
+    def command(self, link: str, command_id: int) -> dict[str, Any]:
+        with self._reading() as transaction:
+            return views.command_details(transaction, batches.command_row(transaction, link, command_id))
+
+    def command_list(
+        self, link: str, *, limit: int, before: int | None = None, filters: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """The newest commands first; `filters` may name status, type, batch_id, key, text."""
+        wanted = {**dict.fromkeys(("status", "type", "batch_id", "key", "text")), **(filters or {})}
+        with self._reading() as transaction:
+            rows = transaction.all("commands", link=link, before=before or _BEYOND, limit=limit + 1, **wanted)
+        return _page([views.command_view(row) for row in rows[:limit]], "id", more=len(rows) > limit)
+
+    def cancel_command(self, link: str, command_id: int, who: str, *, force: bool = False) -> dict[str, Any]:
+        """Cancel a queued command, or with `force` a claimed one; the view has a `warning` then."""
+
+        def act(transaction: Transaction) -> dict[str, Any]:
+            warning = batches.cancel_command(transaction, link, command_id, who, force=force)
+            shown = views.command_details(transaction, batches.command_row(transaction, link, command_id))
+            return {**shown, "warning": warning} if warning else shown
+
+        return self._changed(act)
+
+    def retry_command(self, link: str, command_id: int, author: str) -> dict[str, Any]:
+        return self._changed(lambda transaction: batches.retry_command(transaction, link, command_id, author))
+
+    def issue(self, link: str, key: str) -> dict[str, Any]:
+        with self._reading() as transaction:
+            row = transaction.one("issue", link=link, key=key)
+            if row is None:
+                raise unknown(Said(f"issue {key} in the mirror", f"задача {key} в зеркале"))
+            return views.issue_view(transaction, row, with_links=True)
+
+    def issue_list(
+        self, link: str, *, limit: int, after: str | None = None, status: str | None = None, text: str | None = None
+    ) -> dict[str, Any]:
+        with self._reading() as transaction:
+            rows = transaction.all("issues", link=link, status=status, text=text, after=after or "", limit=limit + 1)
+            items = [views.issue_view(transaction, row, with_links=False) for row in rows[:limit]]
+        return _page(items, "key", more=len(rows) > limit)
+
+    def note(self, link: str, key: str) -> dict[str, Any]:
+        with self._reading() as transaction:
+            row = transaction.one("note", link=link, key=key)
+            if row is None:
+                raise unknown(Said(f"note on {key}", f"заметка на {key}"))
+            return dict(row)
+
+    def note_list(self, link: str, *, limit: int, after: str | None = None) -> dict[str, Any]:
+        with self._reading() as transaction:
+            rows = transaction.all("notes", link=link, after=after or "", limit=limit + 1)
+        return _page([dict(row) for row in rows[:limit]], "key", more=len(rows) > limit)
+
+    def put_note(self, link: str, key: str, text: str) -> dict[str, Any]:
+        def act(transaction: Transaction) -> dict[str, Any]:
+            transaction.run("put_note", link=link, key=key, text=text, at=transaction.now)
+            return {"key": key, "text": text, "updated_at": transaction.now}
+
+        return self._changed(act)
+
+    def delete_note(self, link: str, key: str) -> None:
+        self._changed(lambda transaction: transaction.run("drop_note", link=link, key=key))
+
+    def settings(self, link: str) -> dict[str, Any]:
+        with self._reading() as transaction:
+            return link_settings.settings_view(transaction, link)
+
+    def change_settings(self, link: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        """Set what is named. Raises `Refusal`."""
+
+        def act(transaction: Transaction) -> dict[str, Any]:
+            link_settings.change_settings(transaction, link, wanted)
+            return link_settings.settings_view(transaction, link)
+
+        return self._changed(act)
+
+    def adopt(self, link: str) -> dict[str, Any]:
+        """A person lets another agent take the link over: the next one that claims holds it."""
+
+        def act(transaction: Transaction) -> dict[str, Any]:
+            claiming.release(transaction, link)
+            return views.agent_view(transaction, link)
+
+        return self._changed(act)
+
+    def status(self, link: str) -> dict[str, Any]:
+        with self._reading() as transaction:
+            return views.status_view(transaction, link)
+
+    def events(self, link: str, after: int) -> list[dict[str, Any]]:
+        """Moves of commands since the event `after`, at most 500."""
+        with self._reading() as transaction:
+            return [views.event_view(row) for row in transaction.all("events_after", link=link, id=after)]
+
+    def newest_event(self) -> int:
+        with self._reading() as transaction:
+            row = transaction.one("newest_event_id")
+            return int(row["id"]) if row is not None else 0
+
+    def housekeeping(self) -> int:
+        """Forget answers nobody can ask for again; the number forgotten, at most 1,000 a call."""
+        before = moment(self._clock.wall() - ANSWERS_KEPT_SECONDS)
+        with self._writing() as transaction:
+            return transaction.run("forget_answers", before=before)
+
+    # Inside
+
+    def _changed(self, act: Callable[[Transaction], T]) -> T:
+        with self._writing() as transaction:
+            result = act(transaction)
+        self.bell.ring()
+        return result
+
+    def _batch(self, transaction: Transaction, link: str, batch_id: int) -> dict[str, Any]:
+        row = batches.batch_row(transaction, link, batch_id)
+        return views.batch_view(transaction, row, link_settings.link_settings(transaction, link).pacing)
+
+    def _copy_for(self, batch_id: int) -> Copy:
+        assert self._backups is not None  # a claim asks for a copy only where copies are made
+        return Copy(batch_id, str(self._backups.make(f"batch-{batch_id}")))
+
+    def _writing(self) -> AbstractContextManager[Transaction]:
+        return self._database.writing(moment(self._clock.wall()))
+
+    def _reading(self) -> AbstractContextManager[Transaction]:
+        return self._database.reading(moment(self._clock.wall()))
+
+
+_BEYOND: Final = 2**62  # above every id
+
+
+def _page(items: list[dict[str, Any]], key: str, *, more: bool) -> dict[str, Any]:
+    return {"items": items, "cursor": str(items[-1][key]) if more else None}

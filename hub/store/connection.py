@@ -1,0 +1,148 @@
+"""Connections and transactions: only a live `Transaction` reaches the tables, and only `Database` makes one.
+
+No SQL in here but pragmas.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import aiosql
+
+Row = sqlite3.Row
+_SQL: Final = Path(__file__).parent / "sql"
+_BUSY_SECONDS: Final = 10.0  # another process (a backup, a migration) may hold the write lock that long
+MEMORY: Final = ":memory:"
+
+
+def _statements() -> Mapping[str, str]:
+    """Every named statement of sql/*.sql, by its name; names are unique over all files."""
+    found: dict[str, str] = {}
+    for path in sorted(_SQL.glob("*.sql")):
+        queries = aiosql.from_path(path, "sqlite3")
+        for name in queries.available_queries:
+            if name.endswith("_cursor"):  # aiosql adds one per selection
+                continue
+            assert name not in found, f"{name} stands twice in sql/"
+            found[name] = getattr(queries, name).sql
+    return found
+
+
+STATEMENTS: Final = _statements()
+
+
+class Transaction:
+    """One open transaction. `now` is the time of everything in it, UTC as ISO text; it dies with the transaction."""
+
+    __slots__ = ("_connection", "now")
+
+    def __init__(self, connection: sqlite3.Connection, now: str) -> None:
+        self._connection: sqlite3.Connection | None = connection
+        self.now = now
+
+    def one(self, statement: str, **values: Any) -> Row | None:
+        """The first row, if any."""
+        row: Row | None = self._live().execute(STATEMENTS[statement], values).fetchone()
+        return row
+
+    def all(self, statement: str, **values: Any) -> list[Row]:
+        return self._live().execute(STATEMENTS[statement], values).fetchall()
+
+    def run(self, statement: str, **values: Any) -> int:
+        """Rows changed."""
+        return self._live().execute(STATEMENTS[statement], values).rowcount
+
+    def many(self, statement: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        self._live().executemany(STATEMENTS[statement], rows)
+
+    def end(self) -> None:
+        self._connection = None
+
+    def _live(self) -> sqlite3.Connection:
+        assert self._connection is not None, "the transaction is over"
+        return self._connection
+
+
+class Database:
+    """A SQLite database: one long-lived connection per thread (one for all threads in memory), one writer at a time.
+
+    `synchronous="full"` makes a commit survive a power cut; "normal" only a crash of the process.
+    """
+
+    def __init__(self, path: Path | str, *, synchronous: Literal["full", "normal"] = "full") -> None:
+        self.path = str(path)
+        self._synchronous = synchronous
+        self._local = threading.local()
+        self._writer = threading.Lock()  # SQLite's own waiting polls with sleeps; this one is fair and wakes at once
+        self._opened: list[sqlite3.Connection] = []
+        self._shared = self._open() if self.in_memory else None
+
+    @property
+    def in_memory(self) -> bool:
+        return self.path == MEMORY
+
+    @contextmanager
+    def writing(self, now: str) -> Iterator[Transaction]:
+        """Holds the write lock from its start; committed at the end, rolled back on any exception."""
+        with self._writer:
+            connection = self.connection()
+            connection.execute("BEGIN IMMEDIATE")
+            transaction = Transaction(connection, now)
+            try:
+                yield transaction
+                connection.execute("COMMIT")
+            finally:
+                transaction.end()
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def reading(self, now: str) -> Iterator[Transaction]:
+        """A snapshot to read from; whatever is written through it is thrown away."""
+        if self._shared is not None:
+            with self._writer:
+                yield from self._snapshot(now)
+        else:
+            yield from self._snapshot(now)
+
+    def connection(self) -> sqlite3.Connection:
+        """This thread's connection, for the schema and the backup; use cases take a transaction instead."""
+        if self._shared is not None:
+            return self._shared
+        mine: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if mine is None:
+            mine = self._local.connection = self._open()
+        return mine
+
+    def close(self) -> None:
+        """Close every connection; the last one takes the write-ahead log back into the database."""
+        with self._writer:
+            for connection in self._opened:
+                connection.close()
+            self._opened.clear()
+            self._local = threading.local()
+
+    def _snapshot(self, now: str) -> Iterator[Transaction]:
+        connection = self.connection()
+        connection.execute("BEGIN")
+        transaction = Transaction(connection, now)
+        try:
+            yield transaction
+        finally:
+            transaction.end()
+            connection.execute("ROLLBACK")
+
+    def _open(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+        connection.row_factory = sqlite3.Row
+        if not self.in_memory:
+            connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {self._synchronous.upper()}")
+        connection.execute("PRAGMA foreign_keys = ON")
+        self._opened.append(connection)
+        return connection

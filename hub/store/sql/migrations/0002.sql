@@ -1,0 +1,125 @@
+-- Schema 2: deliveries, links (hub-agent pairs), events, stored answers, late results, and the lifecycle in the database.
+-- Every column of schema 1 stays, and what is new has a default: the previous release still runs on this base.
+-- Where the link belongs into the primary key the table is rebuilt, for SQLite cannot change a key in place.
+
+ALTER TABLE setting RENAME TO setting_v1;
+CREATE TABLE setting (
+  link TEXT NOT NULL DEFAULT 'main', key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (link, key));
+INSERT INTO setting (key, value) SELECT key, value FROM setting_v1;
+DROP TABLE setting_v1;
+
+ALTER TABLE batch ADD COLUMN link TEXT NOT NULL DEFAULT 'main';
+ALTER TABLE batch ADD COLUMN queue_at TEXT NOT NULL DEFAULT '';
+ALTER TABLE batch ADD COLUMN held INTEGER NOT NULL DEFAULT 0 CHECK (held IN (0, 1));
+UPDATE batch SET queue_at = created_at;
+CREATE INDEX batch_newest ON batch (link, queue_at);
+
+ALTER TABLE command ADD COLUMN deliveries INTEGER NOT NULL DEFAULT 0
+  CHECK (deliveries >= 0 AND status IN
+    ('queued', 'claimed', 'done', 'failed', 'cancelled', 'skipped', 'confirmed_by_state'));
+ALTER TABLE command ADD COLUMN link TEXT NOT NULL DEFAULT 'main';
+ALTER TABLE command ADD COLUMN queue_at TEXT NOT NULL DEFAULT '';
+ALTER TABLE command ADD COLUMN held INTEGER NOT NULL DEFAULT 0 CHECK (held IN (0, 1));
+-- Temporary keys the command waits for, divided by blanks, and the one it defines: a claim need not read the parameters.
+ALTER TABLE command ADD COLUMN needs TEXT;
+ALTER TABLE command ADD COLUMN defines TEXT;
+ALTER TABLE command ADD COLUMN first_claimed_at TEXT;
+ALTER TABLE command ADD COLUMN retry_of INTEGER REFERENCES command(id);
+ALTER TABLE command ADD COLUMN root_id INTEGER REFERENCES command(id);
+UPDATE command SET queue_at = (SELECT created_at FROM batch WHERE batch.id = command.batch_id);
+UPDATE command SET deliveries = 1, first_claimed_at = claimed_at WHERE status = 'claimed';
+UPDATE command SET defines = json_extract(params, '$.temp_key') WHERE type = 'ensure_issue';
+UPDATE command SET needs = (
+  SELECT group_concat(found.value, ' ') FROM (
+    SELECT DISTINCT tree.value AS value FROM json_tree(command.params) AS tree
+    WHERE tree.type = 'text' AND tree.value GLOB 'new:[0-9]*'
+      AND ((tree.path = '$' AND tree.key IN ('key', 'source', 'target', 'epic_key')) OR tree.path = '$.keys')
+  ) AS found)
+WHERE status = 'queued';
+
+DROP INDEX command_status;
+CREATE INDEX command_status ON command (link, status);
+-- Claim and report look only at these: the finished commands, however many, are in none of them.
+CREATE INDEX command_queued ON command (link, queue_at, batch_id, seq) WHERE status = 'queued' AND held = 0;
+CREATE INDEX command_claimed ON command (link, claimed_at, id) WHERE status = 'claimed';
+CREATE INDEX command_defines ON command (batch_id, defines) WHERE defines IS NOT NULL;
+CREATE INDEX command_root ON command (root_id) WHERE root_id IS NOT NULL;
+
+CREATE TRIGGER command_moves BEFORE UPDATE OF status ON command
+WHEN NEW.status <> OLD.status AND NOT (
+  (OLD.status = 'queued' AND NEW.status IN ('claimed', 'cancelled', 'skipped', 'failed'))
+  OR (OLD.status = 'claimed' AND NEW.status IN ('done', 'failed', 'cancelled', 'confirmed_by_state')))
+BEGIN
+  SELECT RAISE(ABORT, 'the lifecycle of a command has no such move');
+END;
+
+-- A terminal command never changes (P5); a cancelled creation may still learn which issue it made.
+CREATE TRIGGER command_rests BEFORE UPDATE OF error, finished_at, result, params, deliveries, claimed_at ON command
+WHEN OLD.status NOT IN ('queued', 'claimed') AND (
+  NEW.error IS NOT OLD.error OR NEW.finished_at IS NOT OLD.finished_at OR NEW.params IS NOT OLD.params
+  OR NEW.deliveries <> OLD.deliveries OR NEW.claimed_at IS NOT OLD.claimed_at
+  OR (NEW.result IS NOT OLD.result
+      AND NOT (OLD.status = 'cancelled' AND OLD.type = 'ensure_issue' AND OLD.result IS NULL)))
+BEGIN
+  SELECT RAISE(ABORT, 'a terminal command never changes');
+END;
+
+ALTER TABLE agent_status RENAME TO agent_status_v1;
+CREATE TABLE agent_status (
+  link TEXT PRIMARY KEY DEFAULT 'main', id INTEGER NOT NULL DEFAULT 1, version INTEGER, last_seen_at TEXT,
+  current_command_id INTEGER, session TEXT, host TEXT, blocked TEXT);
+INSERT INTO agent_status (id, version, last_seen_at, current_command_id)
+  SELECT id, version, last_seen_at, current_command_id FROM agent_status_v1;
+DROP TABLE agent_status_v1;
+CREATE TABLE agent_retired (
+  link TEXT NOT NULL, session TEXT NOT NULL, host TEXT, at TEXT NOT NULL, PRIMARY KEY (link, session));
+
+ALTER TABLE issue RENAME TO issue_v1;
+CREATE TABLE issue (
+  link TEXT NOT NULL DEFAULT 'main', key TEXT NOT NULL, summary TEXT, description TEXT, issue_type TEXT, status TEXT,
+  priority TEXT, assignee TEXT, duedate TEXT, planned_start TEXT, planned_end TEXT, labels TEXT, epic_key TEXT,
+  sprint TEXT, updated TEXT, refreshed_at TEXT, jira_id TEXT, status_id TEXT, sprint_id INTEGER, created TEXT,
+  reading_began_at TEXT, missing_at TEXT, moved_to TEXT, PRIMARY KEY (link, key));
+INSERT INTO issue (key, summary, description, issue_type, status, priority, assignee, duedate, planned_start,
+    planned_end, labels, epic_key, sprint, updated, refreshed_at)
+  SELECT key, summary, description, issue_type, status, priority, assignee, duedate, planned_start,
+    planned_end, labels, epic_key, sprint, updated, refreshed_at FROM issue_v1;
+DROP TABLE issue_v1;
+
+ALTER TABLE issue_link RENAME TO issue_link_v1;
+CREATE TABLE issue_link (
+  link TEXT NOT NULL DEFAULT 'main', source TEXT NOT NULL, target TEXT NOT NULL, link_type TEXT NOT NULL, jira_id TEXT,
+  managed INTEGER NOT NULL DEFAULT 1, symmetric INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (link, source, target, link_type));
+INSERT INTO issue_link (source, target, link_type, jira_id)
+  SELECT source, target, link_type, jira_id FROM issue_link_v1;
+DROP TABLE issue_link_v1;
+CREATE INDEX issue_link_target ON issue_link (link, target);
+
+ALTER TABLE note RENAME TO note_v1;
+CREATE TABLE note (
+  link TEXT NOT NULL DEFAULT 'main', key TEXT NOT NULL, text TEXT NOT NULL, updated_at TEXT NOT NULL,
+  PRIMARY KEY (link, key));
+INSERT INTO note (key, text, updated_at) SELECT key, text, updated_at FROM note_v1;
+DROP TABLE note_v1;
+
+CREATE TABLE event (
+  id INTEGER PRIMARY KEY, link TEXT NOT NULL, command_id INTEGER NOT NULL, from_status TEXT, to_status TEXT NOT NULL,
+  why TEXT NOT NULL, at TEXT NOT NULL);
+CREATE INDEX event_command ON event (command_id, id);
+
+-- What was answered under an Idempotency-Key: the same key gets the same bytes, and nothing is done twice (P7).
+CREATE TABLE answer (
+  id INTEGER PRIMARY KEY, link TEXT NOT NULL, request_key TEXT NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL,
+  at TEXT NOT NULL);
+CREATE UNIQUE INDEX answer_key ON answer (link, request_key);
+
+CREATE TABLE late_result (
+  id INTEGER PRIMARY KEY, command_id INTEGER NOT NULL REFERENCES command(id), report TEXT NOT NULL, at TEXT NOT NULL);
+CREATE INDEX late_result_command ON late_result (command_id);
+
+CREATE TABLE reading_part (
+  command_id INTEGER NOT NULL REFERENCES command(id), delivery INTEGER NOT NULL, part INTEGER NOT NULL,
+  total INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (command_id, delivery, part));
+
+UPDATE setting SET value = '2' WHERE link = 'main' AND key = 'schema_version';

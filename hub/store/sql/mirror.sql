@@ -1,0 +1,78 @@
+-- The mirror of Jira's issues and the local notes.
+
+-- name: put_issues(link, key, jira_id, summary, description, issue_type, status, status_id, priority, assignee, duedate, planned_start, planned_end, labels, epic_key, sprint, sprint_id, created, updated, at, began_at)*!
+INSERT INTO issue (link, key, jira_id, summary, description, issue_type, status, status_id, priority, assignee, duedate,
+  planned_start, planned_end, labels, epic_key, sprint, sprint_id, created, updated, refreshed_at, reading_began_at)
+VALUES (:link, :key, :jira_id, :summary, :description, :issue_type, :status, :status_id, :priority, :assignee, :duedate,
+  :planned_start, :planned_end, :labels, :epic_key, :sprint, :sprint_id, :created, :updated, :at, :began_at)
+ON CONFLICT (link, key) DO UPDATE SET jira_id = excluded.jira_id, summary = excluded.summary,
+  description = excluded.description, issue_type = excluded.issue_type, status = excluded.status,
+  status_id = excluded.status_id, priority = excluded.priority, assignee = excluded.assignee,
+  duedate = excluded.duedate, planned_start = excluded.planned_start, planned_end = excluded.planned_end,
+  labels = excluded.labels, epic_key = excluded.epic_key, sprint = excluded.sprint, sprint_id = excluded.sprint_id,
+  created = excluded.created, updated = excluded.updated, refreshed_at = excluded.refreshed_at,
+  reading_began_at = excluded.reading_began_at, missing_at = NULL, moved_to = NULL;
+
+-- name: drop_links_out(link, key)*!
+DELETE FROM issue_link WHERE link = :link AND source = :key;
+
+-- name: drop_links_in(link, key)*!
+DELETE FROM issue_link WHERE link = :link AND target = :key;
+
+-- name: put_links(link, source, target, link_type, jira_id, managed, symmetric)*!
+INSERT INTO issue_link (link, source, target, link_type, jira_id, managed, symmetric)
+VALUES (:link, :source, :target, :link_type, :jira_id, :managed, :symmetric)
+ON CONFLICT (link, source, target, link_type) DO UPDATE SET jira_id = excluded.jira_id, managed = excluded.managed,
+  symmetric = excluded.symmetric;
+
+-- name: mark_missing(link, key, at, began_at)*!
+INSERT INTO issue (link, key, refreshed_at, reading_began_at, missing_at) VALUES (:link, :key, :at, :began_at, :at)
+ON CONFLICT (link, key) DO UPDATE SET missing_at = excluded.missing_at, refreshed_at = excluded.refreshed_at,
+  reading_began_at = excluded.reading_began_at;
+
+-- name: mark_moved(link, key, moved_to, at, began_at)*!
+INSERT INTO issue (link, key, refreshed_at, reading_began_at, moved_to) VALUES (:link, :key, :at, :began_at, :moved_to)
+ON CONFLICT (link, key) DO UPDATE SET moved_to = excluded.moved_to, refreshed_at = excluded.refreshed_at,
+  reading_began_at = excluded.reading_began_at;
+
+-- name: issue(link, key)^
+SELECT * FROM issue WHERE link = :link AND key = :key;
+
+-- name: links_of(link, key)
+SELECT source, target, link_type, jira_id, managed, symmetric FROM issue_link WHERE link = :link AND source = :key
+UNION ALL
+SELECT source, target, link_type, jira_id, managed, symmetric FROM issue_link
+WHERE link = :link AND target = :key AND source <> :key;
+
+-- name: issues(link, status, text, after, limit)
+SELECT * FROM issue
+WHERE link = :link AND key > :after AND (:status IS NULL OR status = :status)
+  AND (:text IS NULL OR instr(key, upper(:text)) > 0 OR instr(coalesce(summary, ''), :text) > 0
+    OR instr(coalesce(description, ''), :text) > 0)
+ORDER BY key LIMIT :limit;
+
+-- name: mirror_age(link)^
+SELECT count(*) AS issues, min(refreshed_at) AS oldest_at, max(refreshed_at) AS newest_at FROM issue WHERE link = :link;
+
+-- name: add_part(command_id, delivery, part, total, body)!
+INSERT INTO reading_part (command_id, delivery, part, total, body) VALUES (:command_id, :delivery, :part, :total, :body)
+ON CONFLICT (command_id, delivery, part) DO UPDATE SET body = excluded.body, total = excluded.total;
+
+-- name: parts(command_id, delivery)
+SELECT part, total, body FROM reading_part WHERE command_id = :command_id AND delivery = :delivery ORDER BY part;
+
+-- name: drop_parts(command_id)!
+DELETE FROM reading_part WHERE command_id = :command_id;
+
+-- name: note(link, key)^
+SELECT key, text, updated_at FROM note WHERE link = :link AND key = :key;
+
+-- name: notes(link, after, limit)
+SELECT key, text, updated_at FROM note WHERE link = :link AND key > :after ORDER BY key LIMIT :limit;
+
+-- name: put_note(link, key, text, at)!
+INSERT INTO note (link, key, text, updated_at) VALUES (:link, :key, :text, :at)
+ON CONFLICT (link, key) DO UPDATE SET text = excluded.text, updated_at = excluded.updated_at;
+
+-- name: drop_note(link, key)!
+DELETE FROM note WHERE link = :link AND key = :key;

@@ -1,0 +1,127 @@
+-- The queue: batches, commands, events, stored answers. Claim and report use only partial indexes and primary keys.
+
+-- name: stored_answer(link, request_key)^
+SELECT status, body FROM answer WHERE link = :link AND request_key = :request_key;
+
+-- name: store_answer(link, request_key, status, body, at)!
+INSERT INTO answer (link, request_key, status, body, at) VALUES (:link, :request_key, :status, :body, :at);
+
+-- name: forget_answers(before)!
+DELETE FROM answer WHERE id IN (SELECT id FROM answer WHERE at < :before ORDER BY id LIMIT 1000);
+
+-- name: claimed_commands(link)
+SELECT id, batch_id, type, params, claimed_at, deliveries, first_claimed_at, root_id
+FROM command WHERE link = :link AND status = 'claimed' ORDER BY claimed_at, id;
+
+-- name: queued_from(link, queue_at, batch_id, seq)^
+SELECT id, batch_id, seq, queue_at, type, params, needs, root_id,
+  (SELECT backup_path FROM batch WHERE batch.id = command.batch_id) AS backup_path
+FROM command
+WHERE link = :link AND status = 'queued' AND held = 0 AND (queue_at, batch_id, seq) > (:queue_at, :batch_id, :seq)
+ORDER BY queue_at, batch_id, seq LIMIT 1;
+
+-- name: definer(batch_id, defines)^
+SELECT id, status, result FROM command WHERE batch_id = :batch_id AND defines = :defines;
+
+-- name: deliver(id, at, params, deliveries)!
+UPDATE command SET status = 'claimed', claimed_at = :at, first_claimed_at = coalesce(first_claimed_at, :at),
+  deliveries = :deliveries, params = :params, needs = NULL
+WHERE id = :id;
+
+-- name: finish(id, status, result, error, jira_calls, rate_limited, at)!
+UPDATE command SET status = :status, result = :result, error = :error, jira_calls = :jira_calls,
+  rate_limited = :rate_limited, finished_at = :at
+WHERE id = :id;
+
+-- name: end_without_report(id, status, error, at)!
+UPDATE command SET status = :status, error = :error, finished_at = :at WHERE id = :id;
+
+-- name: keep_creation(id, result, jira_calls, rate_limited)!
+UPDATE command SET result = :result, jira_calls = :jira_calls, rate_limited = :rate_limited WHERE id = :id;
+
+-- name: add_event(link, command_id, from_status, to_status, why, at)!
+INSERT INTO event (link, command_id, from_status, to_status, why, at)
+VALUES (:link, :command_id, :from_status, :to_status, :why, :at);
+
+-- name: add_late_result(command_id, report, at)!
+INSERT INTO late_result (command_id, report, at) VALUES (:command_id, :report, :at);
+
+-- name: late_results(command_id)
+SELECT report, at FROM late_result WHERE command_id = :command_id ORDER BY id LIMIT 100;
+
+-- name: command(link, id)^
+SELECT * FROM command WHERE id = :id AND link = :link;
+
+-- name: commands_of_batch(batch_id)
+SELECT * FROM command WHERE batch_id = :batch_id ORDER BY seq;
+
+-- name: queued_of_batch(batch_id)
+SELECT id, type, needs, defines, seq FROM command WHERE batch_id = :batch_id AND status = 'queued' ORDER BY seq;
+
+-- name: events_of_command(command_id)
+SELECT id, from_status, to_status, why, at FROM event WHERE command_id = :command_id ORDER BY id LIMIT 200;
+
+-- name: events_after(link, id)
+SELECT id, command_id, from_status, to_status, why, at FROM event
+WHERE id > :id AND link = :link ORDER BY id LIMIT 500;
+
+-- name: newest_event_id()^
+SELECT coalesce(max(id), 0) AS id FROM event;
+
+-- name: newest_queue_at(link)^
+SELECT coalesce(max(queue_at), '') AS queue_at FROM batch WHERE link = :link;
+
+-- name: newest_ids()^
+SELECT (SELECT coalesce(max(id), 0) FROM batch) AS batch_id, (SELECT coalesce(max(id), 0) FROM command) AS command_id;
+
+-- name: add_batch(id, link, author, title, at, queue_at, held)!
+INSERT INTO batch (id, link, author, title, created_at, queue_at, held)
+VALUES (:id, :link, :author, :title, :at, :queue_at, :held);
+
+-- name: add_commands(id, link, batch_id, seq, type, params, queue_at, held, needs, defines, retry_of, root_id)*!
+INSERT INTO command (id, link, batch_id, seq, type, params, queue_at, held, needs, defines, retry_of, root_id)
+VALUES (:id, :link, :batch_id, :seq, :type, :params, :queue_at, :held, :needs, :defines, :retry_of, :root_id);
+
+-- name: add_events(link, command_id, from_status, to_status, why, at)*!
+INSERT INTO event (link, command_id, from_status, to_status, why, at)
+VALUES (:link, :command_id, :from_status, :to_status, :why, :at);
+
+-- name: batch(link, id)^
+SELECT id, link, author, title, created_at, cancelled_at, backup_path, held FROM batch WHERE id = :id AND link = :link;
+
+-- name: batches(link, before, limit)
+SELECT id, link, author, title, created_at, cancelled_at, backup_path, held FROM batch
+WHERE link = :link AND id < :before ORDER BY id DESC LIMIT :limit;
+
+-- name: batch_counts(batch_id)
+SELECT status, count(*) AS number FROM command WHERE batch_id = :batch_id GROUP BY status;
+
+-- name: set_backup_path(id, path)!
+UPDATE batch SET backup_path = :path WHERE id = :id;
+
+-- name: cancel_batch(id, at)!
+UPDATE batch SET cancelled_at = :at WHERE id = :id AND cancelled_at IS NULL;
+
+-- name: release_batch(id)!
+UPDATE batch SET held = 0 WHERE id = :id;
+
+-- name: release_commands(batch_id)!
+UPDATE command SET held = 0 WHERE batch_id = :batch_id;
+
+-- name: done_of_root(root_id)^
+SELECT id, result FROM command WHERE (root_id = :root_id OR id = :root_id) AND status = 'done' LIMIT 1;
+
+-- name: commands(link, status, type, batch_id, key, text, before, limit)
+SELECT * FROM command
+WHERE link = :link AND id < :before
+  AND (:status IS NULL OR status = :status) AND (:type IS NULL OR type = :type)
+  AND (:batch_id IS NULL OR batch_id = :batch_id)
+  AND (:key IS NULL OR instr(params, '"' || :key || '"') > 0 OR instr(coalesce(result, ''), '"' || :key || '"') > 0)
+  AND (:text IS NULL OR instr(params, :text) > 0 OR instr(coalesce(error, ''), :text) > 0)
+ORDER BY id DESC LIMIT :limit;
+
+-- name: counts(link)
+SELECT status, count(*) AS number FROM command WHERE link = :link GROUP BY status;
+
+-- name: queued_types(link)
+SELECT type, count(*) AS number FROM command WHERE link = :link AND status = 'queued' AND held = 0 GROUP BY type;
