@@ -4,9 +4,9 @@ from typing import Any
 
 from examples.jira.catalogue import ISSUE_TYPES, PRIORITIES, RESOLUTIONS, STATUSES, USERS
 from examples.jira.context import Context
+from examples.jira.field_list import field_catalogue
 from examples.jira.http import Answer, Call, Refusal, answer_json
 from examples.jira.reading import (
-    field_catalogue,
     named_bean,
     project_bean,
     resolution_bean,

@@ -6,9 +6,10 @@ from typing import Any, Final
 from examples.jira import fields as writing
 from examples.jira.catalogue import EPIC, ISSUE_TYPES, PRIORITIES, WAITING, IssueType, Project
 from examples.jira.context import NO_SUCH_ISSUE, Context, type_of
+from examples.jira.field_list import field_catalogue
 from examples.jira.http import Answer, Call, Refusal, answer_json, nothing
 from examples.jira.model import Issue
-from examples.jira.reading import chosen_fields, field_catalogue, issue_bean, named_bean, project_bean, type_bean
+from examples.jira.reading import chosen_fields, issue_bean, named_bean, project_bean, type_bean
 from examples.jira.workflow import transitions_bean
 
 _DEFAULT_PRIORITY: Final = "3"

@@ -5,63 +5,10 @@ from typing import Any, Final
 
 from examples.jira.catalogue import CATEGORIES, LINK_TYPES, RESOLUTIONS, IssueType, LinkType, Named, Status, User
 from examples.jira.context import Context, priority_of, status_of, type_of, user_named
+from examples.jira.field_list import field_catalogue
 from examples.jira.model import Comment, Issue, Link, Sprint
 
 EXPAND: Final = "renderedFields,names,schema,operations,editmeta,changelog,versionedRepresentations"
-_NOT_NAVIGABLE: Final = ("comment",)
-
-
-def field_catalogue(context: Context) -> list[dict[str, Any]]:
-    """`GET /field`. Names may be localised and doubled; `schema.custom` is what to look for."""
-    links = {"type": "array", "items": "issuelinks", "system": "issuelinks"}
-    system = (
-        ("summary", "Тема", "Summary", {"type": "string", "system": "summary"}),
-        ("issuetype", "Тип задачи", "Issue Type", {"type": "issuetype", "system": "issuetype"}),
-        ("project", "Проект", "Project", {"type": "project", "system": "project"}),
-        ("status", "Статус", "Status", {"type": "status", "system": "status"}),
-        ("resolution", "Решение", "Resolution", {"type": "resolution", "system": "resolution"}),
-        ("priority", "Приоритет", "Priority", {"type": "priority", "system": "priority"}),
-        ("labels", "Метки", "Labels", {"type": "array", "items": "string", "system": "labels"}),
-        ("description", "Описание", "Description", {"type": "string", "system": "description"}),
-        ("duedate", "Срок исполнения", "Due Date", {"type": "date", "system": "duedate"}),
-        ("assignee", "Исполнитель", "Assignee", {"type": "user", "system": "assignee"}),
-        ("reporter", "Автор", "Reporter", {"type": "user", "system": "reporter"}),
-        ("creator", "Создатель", "Creator", {"type": "user", "system": "creator"}),
-        ("created", "Создано", "Created", {"type": "datetime", "system": "created"}),
-        ("updated", "Обновлено", "Updated", {"type": "datetime", "system": "updated"}),
-        ("issuelinks", "Связанные задачи", "Linked Issues", links),
-        ("comment", "Комментарий", "Comment", {"type": "comments-page", "system": "comment"}),
-    )  # fmt: skip
-    greenhopper, typed = "com.pyxis.greenhopper.jira:", "com.atlassian.jira.plugin.system.customfieldtypes:"
-    custom = (
-        ("epic_link", "Ссылка на эпик", "Epic Link", {"type": "any", "custom": f"{greenhopper}gh-epic-link"}),
-        ("epic_name", "Имя эпика", "Epic Name", {"type": "string", "custom": f"{greenhopper}gh-epic-label"}),
-        ("sprint", "Спринт", "Sprint", {"type": "array", "items": "string", "custom": f"{greenhopper}gh-sprint"}),
-        ("planned_start", "Плановое начало", "Planned start", {"type": "date", "custom": f"{typed}datepicker"}),
-        ("planned_end", "Плановое окончание", "Planned end", {"type": "date", "custom": f"{typed}datepicker"}),
-        ("approved_at", "Согласовано", "Approved at", {"type": "datetime", "custom": f"{typed}datetime"}),
-    )
-    english = context.switches.locale == "en"
-    shown: list[tuple[str, str, dict[str, Any], bool]] = [
-        (field, en if english else ru, schema, False) for field, ru, en, schema in system
-    ]
-    for role, ru, en, schema in custom:
-        field_id = context.field_id(role)
-        number = int(field_id.removeprefix("customfield_"))
-        shown.append((field_id, en if english else ru, schema | {"customId": number}, True))
-    return [
-        {
-            "id": field,
-            "name": name,
-            "custom": is_custom,
-            "orderable": True,
-            "navigable": field not in _NOT_NAVIGABLE,
-            "searchable": True,
-            "clauseNames": [f"cf[{schema['customId']}]", name] if is_custom else [field],
-            "schema": schema,
-        }
-        for field, name, schema, is_custom in shown
-    ]
 
 
 def user_bean(context: Context, user: User | None) -> dict[str, Any] | None:

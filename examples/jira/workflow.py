@@ -7,9 +7,10 @@ from examples.jira import fields as writing
 from examples.jira.catalogue import RESOLUTIONS, TRANSITIONS, Transition
 from examples.jira.comments import add_comment, checked_comment
 from examples.jira.context import Context, status_of
+from examples.jira.field_list import field_catalogue
 from examples.jira.http import Answer, Call, Refusal, answer_json, nothing
 from examples.jira.model import Issue
-from examples.jira.reading import field_catalogue, named_bean, status_bean
+from examples.jira.reading import named_bean, status_bean
 
 
 def open_transitions(context: Context, issue: Issue) -> list[Transition]:
@@ -82,7 +83,8 @@ def do_transition(context: Context, call: Call) -> Answer:
     if issue.archived:
         raise Refusal(400, [f"Issue {issue.key} is archived. You cannot edit an archived issue."])
     draft = deepcopy(issue)
-    comments = (body.get("update") or {}).pop("comment", None)
+    update = body.get("update")
+    comments = update.pop("comment", None) if isinstance(update, dict) else None
     text = _comment_text(context, comments)
     touched = writing.apply(context, draft, body, {one.field: one.field for one in transition.screen})
     names = {field["id"]: field["name"] for field in field_catalogue(context)}
