@@ -90,7 +90,7 @@ class Wanted:
     field_ids: Mapping[str, str] = field(default_factory=dict)
     planned_kind: Literal["date", "datetime"] = "date"
     epic_mode: EpicMode = "create"
-    issue_types: Mapping[str, str] = field(default_factory=dict)
+    issue_types: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     priorities: Mapping[str, str] = field(default_factory=dict)
     link_types: Mapping[str, tuple[str, Direction]] = field(default_factory=dict)
     identity_label: bool = False
@@ -150,10 +150,10 @@ def _field(wanted: Wanted, learnt: Learnt, ours: str, custom: str | None) -> str
     return str(found[0]["id"]) if found else configured
 
 
-def _issue_type(ours: str, theirs: str, learnt: Learnt) -> Named:
-    found = [one for one in learnt.issue_types if theirs in (str(one.get("id")), one.get("name"))]
+def _issue_type(ours: str, theirs: Sequence[str], learnt: Learnt) -> Named:
+    found = [one for name in theirs for one in learnt.issue_types if name in (str(one.get("id")), one.get("name"))]
     if not found:
-        raise SiteFault(f"issue_types.{ours}: no type {theirs!r} here; Jira has {_listed(learnt.issue_types)}")
+        raise SiteFault(f"issue_types.{ours}: no type {' or '.join(theirs)}; Jira has {_listed(learnt.issue_types)}")
     return Named(str(found[0]["id"]), str(found[0]["name"]))
 
 

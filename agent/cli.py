@@ -1,0 +1,225 @@
+"""The agent's command line, `jira-agent`: arguments, output and exit codes; the work is done elsewhere."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from agent.config import AgentConfig, ConfigFault, config_file, load
+from agent.hub import Exchange, HubAnswer, over_relay
+from agent.jira import Access, network
+from agent.journal import JournalFile, read_records
+from agent.lock import AlreadyRunning, exclusive
+from agent.printing import Printer
+from agent.recovery import Memory, first_thing, memory_of
+from agent.runner import Runner
+from agent.serve import assemble, names_cache, settings_of
+from agent.site import SiteFault
+from agent.stopping import Stop, StoppableClock, Stopped
+from relay import Client, RelayError
+from relay.clock import SystemClock, SystemIds
+
+app = typer.Typer(
+    name="jira-agent",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Executes the hub's commands on a Jira that only this machine can reach, slowly and once.",
+)
+
+EXAMPLE = """\
+# The agent's settings. The token does not belong here: put it into `token_file` (chmod 600) or JIRA_AGENT_TOKEN.
+jira_url = "https://jira.example.org"
+token_file = "{home}/token"
+project = "AURORA"
+board_id = 12
+share = "/mnt/share"
+link = "main"
+
+# Logical link types, by the name of Jira's type (not the text of one direction), or {{ id = "10200" }}.
+[link_types]
+"блокирует" = {{ name = "Blocks" }}
+"""
+
+
+@app.command()
+def init() -> None:
+    """Write a configuration to start from; never overwrites one."""
+    path = config_file()
+    if path.exists():
+        _end(f"{path} is there already; edit it, or remove it first")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.touch(mode=0o600)
+    path.write_text(EXAMPLE.format(home=path.parent), encoding="utf-8")
+    typer.echo(f"wrote {path}: fill it in, then run `jira-agent check`")
+
+
+@app.command()
+def check(*, as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False) -> None:
+    """Probe Jira, the configuration and the share; exit code 1 if anything fails."""
+    # Imported here: `--help` and `run` need none of the probes.
+    from agent.check import probes
+
+    config = _config()
+    found = probes(config, SystemClock())
+    if as_json:
+        typer.echo(json.dumps([probe.as_json() for probe in found], ensure_ascii=False, indent=2))
+    else:
+        for probe in found:
+            typer.echo(
+                f"{probe.state:<5} {probe.name}: {probe.seen}" + (f"\n      → {probe.todo}" if probe.todo else "")
+            )
+    raise typer.Exit(1 if any(probe.state == "fail" for probe in found) else 0)
+
+
+@app.command()
+def run(
+    *,
+    once: Annotated[bool, typer.Option("--once", help="End after one command, or when the queue is empty.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Read and compare one command, write nothing; uses up one delivery.")
+    ] = False,
+    share: Annotated[Path | None, typer.Option(help="The folder both sides see.")] = None,
+    link: Annotated[str | None, typer.Option(help="Name of the link.")] = None,
+    jira_url: Annotated[str | None, typer.Option(help="Address of Jira.")] = None,
+) -> None:
+    """Work until stopped: one line per command. SIGTERM or Ctrl-C ends it cleanly."""
+    config = _config(share=share, link=link, jira_url=jira_url)
+    clock, stop = SystemClock(), Stop()
+    stop.hear()
+    try:
+        with (
+            exclusive(config.journal, clock),
+            _runner(config, StoppableClock(clock, stop), stop, dry_run=dry_run) as runner,
+        ):
+            _work(runner, StoppableClock(clock, stop), stop, once=once or dry_run)
+    except AlreadyRunning as error:
+        _end(str(error))
+    except SiteFault as error:
+        _end(f"the configuration does not fit this Jira: {error}")
+    except RelayError as error:
+        _end(f"the share cannot be used: {error}")
+    except Stopped:
+        typer.echo("остановлен")
+
+
+@contextmanager
+def _runner(config: AgentConfig, clock: StoppableClock, stop: Stop, *, dry_run: bool) -> Iterator[Runner]:
+    access = _access(config)
+    journal = JournalFile(config.journal, clock)
+    printer = Printer(clock)
+    if journal.damaged:
+        typer.echo(f"journal: {journal.damaged} damaged lines skipped", err=True)
+    with Client(config.folder, side="agent", state_dir=config.state_dir) as client:
+        runner = assemble(
+            journal=journal,
+            access=access,
+            wanted=config.wanted(),
+            settings=settings_of(config, dry_run=dry_run),
+            jira_transport=network(access),
+            exchange=_stoppable(over_relay(client), stop),
+            clock=clock,
+            ids=SystemIds(),
+            names=names_cache(config.journal),
+            read_gap=config.read_gap,
+            claim_wait=config.claim_wait_seconds,
+            listener=printer.show,
+        )
+        typer.echo(f"запущен: {config.jira_url}, {config.project}, {config.folder}")
+        yield runner
+
+
+def _stoppable(exchange: Exchange, stop: Stop) -> Exchange:
+    """Waiting for the hub may be broken off: whatever was asked is asked again under its id."""
+
+    def open_exchange(method: str, path: str, body: Any, request_id: str | None, timeout: float) -> HubAnswer:
+        with stop.open_to_stop():
+            return exchange(method, path, body, request_id, timeout)
+
+    return open_exchange
+
+
+def _work(runner: Runner, clock: StoppableClock, stop: Stop, *, once: bool) -> None:
+    try:
+        while not (once and (runner.ended or runner.idle)):
+            stop.check()
+            wake = runner.step(clock.monotonic())
+            clock.sleep(wake - clock.monotonic())
+    except Stopped:
+        runner.stop()
+        raise
+    runner.stop()
+
+
+@app.command()
+def status(*, as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False) -> None:
+    """What the journal says: the command in hand, what is unsettled, what comes first at the next start."""
+    config = _config()
+    records = list(read_records(config.journal))
+    memory = memory_of(records)
+    found = _told(memory, damaged=records.count(None), records=len(records))
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        return
+    for name, value in found.items():
+        typer.echo(f"{name}: {'—' if value is None else value}")
+
+
+def _told(memory: Memory, *, damaged: int, records: int) -> dict[str, Any]:
+    delivery = memory.delivery
+    return {
+        "in_hand": None if delivery is None else f"{delivery.id} {delivery.type}",
+        "unsettled": None if memory.unsettled is None else memory.unsettled.write,
+        "unreported": None if memory.finished is None else memory.finished.report.status,
+        "at_next_start": type(first_thing(memory)).__name__,
+        "records": records,
+        "damaged_lines": damaged,
+    }
+
+
+@app.command()
+def journal(
+    *,
+    last: Annotated[int, typer.Option("--last", "-n", min=1, max=100_000, help="How many records.")] = 50,
+    command: Annotated[int | None, typer.Option("--command", help="Only those of this command.")] = None,
+) -> None:
+    """The newest records of the journal, one JSON object a line."""
+    records = [one for one in read_records(_config().journal) if one is not None]
+    if command is not None:
+        records = [one for one in records if getattr(one, "command_id", None) == command]
+    for record in records[-last:]:
+        at = datetime.fromtimestamp(record.at).astimezone().isoformat(timespec="seconds")
+        typer.echo(
+            json.dumps(
+                {"at": at, **record.model_dump(mode="json", exclude={"at"}, exclude_none=True)}, ensure_ascii=False
+            )
+        )
+
+
+def _config(**flags: Any) -> AgentConfig:
+    try:
+        return load(**flags)
+    except ConfigFault as error:
+        _end(str(error))
+
+
+def _access(config: AgentConfig) -> Access:
+    try:
+        return config.access()
+    except ConfigFault as error:
+        _end(str(error))
+
+
+def _end(text: str) -> NoReturn:
+    typer.echo(text, err=True)
+    raise typer.Exit(1)
+
+
+def main() -> None:
+    """Entry point of `jira-agent`."""
+    app()
