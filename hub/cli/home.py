@@ -60,34 +60,39 @@ def make_home(home: Path | None, wanted: Mapping[str, Any]) -> Home:
     """Make what is missing of a home; what is there stays, and settings that say otherwise are a conflict."""
     from relay.clock import SystemIds
 
-    folder = settings_of(home, **wanted).home
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = _write_settings(folder / "settings.toml", wanted)
-        settings = settings_of(home)
-        token_of(settings, SystemIds())
-    except OSError as error:
-        raise Stop(f"{error.filename or folder}: {error.strerror}") from error
-    except Unready as error:
-        raise Stop(str(error)) from error
+    settings = settings_of(home, **wanted)
+    file = settings.home / "settings.toml"
+    missing = _missing(file, wanted)
+    # The link before the settings: a share that is not there must not be written down as this hub's.
     if settings.link_folder is not None:
         _make_link(settings.link_folder, settings.link)
-    return Home(folder, file, settings.token_file, settings.link_folder)
+    try:
+        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write_settings(file, missing)
+        token_of(settings, SystemIds())
+    except OSError as error:
+        raise Stop(f"{error.filename or settings.home}: {error.strerror}") from error
+    except Unready as error:
+        raise Stop(str(error)) from error
+    return Home(settings.home, file, settings.token_file, settings.link_folder)
 
 
-def _write_settings(path: Path, wanted: Mapping[str, Any]) -> Path:
-    there = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+def _missing(file: Path, wanted: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What of `wanted` the settings file does not say yet."""
+    there = tomllib.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     for name, value in wanted.items():
         if there.get(name, value) != value:
-            raise Stop(f"{path} has {name} = {there[name]!r}, not {value!r}", hint="change it there", code=CONFLICT)
-    missing = {name: value for name, value in wanted.items() if name not in there}
+            raise Stop(f"{file} has {name} = {there[name]!r}, not {value!r}", hint="change it there", code=CONFLICT)
+    return {name: value for name, value in wanted.items() if name not in there}
+
+
+def _write_settings(file: Path, missing: Mapping[str, Any]) -> None:
     lines = "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in missing.items())
-    if not path.exists():
-        _create(path, _INTRODUCTION + lines)
+    if not file.exists():
+        _create(file, _INTRODUCTION + lines)
     elif lines:
         # A name of the top level cannot follow a table, so it goes before everything that is there.
-        path.write_text(lines + path.read_text(encoding="utf-8"), encoding="utf-8")
-    return path
+        file.write_text(lines + file.read_text(encoding="utf-8"), encoding="utf-8")
 
 
 def _create(path: Path, text: str) -> None:

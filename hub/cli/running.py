@@ -56,8 +56,11 @@ def serve(
     ] = None,
 ) -> None:
     """Run the hub: the queue, its API on 127.0.0.1, and the relay to the agent."""
+    import logging
+
     from hub.serve import serve_hub
 
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     serve_hub(session(context).home, port=port)
 
 
