@@ -179,6 +179,14 @@ class Store:
     def add_change(self, request: int | None, issue_id: int, at: float, user: str, text: str) -> None:
         self._sql.execute("INSERT INTO changes VALUES (?, ?, ?, ?, ?)", (request, issue_id, at, user, text))
 
-    def changes(self, issue_id: int) -> list[dict[str, Any]]:
-        rows = self._sql.execute("SELECT * FROM changes WHERE issue_id = ? ORDER BY rowid", (issue_id,))
+    def changes(self, issue_id: int | None = None, limit: int = 200) -> list[dict[str, Any]]:
+        """The newest changes first, of one issue or of all; `request` is null for what people did."""
+        rows = self._sql.execute(
+            "SELECT * FROM changes WHERE ?1 IS NULL OR issue_id = ?1 ORDER BY rowid DESC LIMIT ?2", (issue_id, limit)
+        )
         return [dict(row) for row in rows]
+
+    def request_counts(self) -> tuple[int, int]:
+        """How many requests came, and how many of them wrote."""
+        row = self._sql.execute("SELECT count(*) AS came, coalesce(sum(executed), 0) AS wrote FROM requests").fetchone()
+        return row["came"], row["wrote"]
