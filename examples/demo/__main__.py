@@ -29,6 +29,7 @@ BATCH: Final = Path(__file__).resolve().parents[1] / "batches" / "demo.yaml"
 LIMIT_SECONDS: Final = 85.0  # the whole demo ends within 90
 KILL_AFTER_DONE: Final = 5  # commands at rest before the agent is killed in the middle of a later one
 LOOK_SECONDS: Final = 0.05
+SUBJECT_WIDTH: Final = 44
 AT_REST: Final = frozenset({"done", "failed", "cancelled", "skipped", "confirmed_by_state"})
 
 
@@ -121,12 +122,16 @@ def _answers(url: str) -> bool:
 
 def _subject(command: Any) -> str:
     params = command["params"]
-    for name in ("summary", "key", "source", "keys"):
-        if name in params:
-            value = params[name]
-            text = f"{value} → {params['target']}" if name == "source" else str(value)
-            return text if len(text) <= 44 else f"{text[:43]}…"
-    return ""
+    match params:
+        case {"summary": text}:
+            pass
+        case {"source": source, "target": target}:
+            text = f"{source} → {target}"
+        case {"keys": keys}:
+            text = ", ".join(keys)
+        case _:
+            text = params.get("key", "")
+    return text if len(text) <= SUBJECT_WIDTH else f"{text[: SUBJECT_WIDTH - 1]}…"
 
 
 def main(

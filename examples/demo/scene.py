@@ -35,6 +35,7 @@ board_id = 12
 share = "{share}"
 link = "{link}"
 gap_floor = 0.1
+read_gap = 0.1
 settle_seconds = 3.0
 
 [link_types]
@@ -64,7 +65,12 @@ class Scene:
         token.touch(mode=0o600)
         token.write_text(JIRA_TOKEN, encoding="utf-8")
         scene.agent_settings.write_text(
-            AGENT_SETTINGS.format(port=scene.jira_port, token=token, share=scene.agent_share, link=LINK),
+            AGENT_SETTINGS.format(
+                port=scene.jira_port,
+                token=token,
+                share=scene.agent_share,
+                link=LINK,
+            ),
             encoding="utf-8",
         )
         return scene
