@@ -21,6 +21,14 @@ app = typer.Typer(
 )
 
 
+def _tell_version(wanted: bool) -> None:  # noqa: FBT001  # typer's form of a callback
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"jira-hub {version('jira-hub')}")
+        raise typer.Exit
+
+
 @app.callback()
 def start(
     context: typer.Context,
@@ -29,6 +37,9 @@ def start(
         Path | None, typer.Option("--home", envvar="JIRA_HUB_HOME", help="Where settings, token and database live.")
     ] = None,
     url: Annotated[str | None, typer.Option("--url", envvar="JIRA_HUB_URL", help="Address of the hub.")] = None,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and end.", is_eager=True, callback=_tell_version)
+    ] = False,
 ) -> None:
     """A durable queue of desired Jira states, carried to an air-gapped agent through a shared folder."""
     context.obj = Session(home, url)

@@ -11,13 +11,16 @@ from hub.cli.session import AsJson, login_name, session
 if TYPE_CHECKING:
     from hub.cli.client import HubClient
 
-batch_app = typer.Typer(help="Batches: list, show, cancel, retry.", no_args_is_help=True, rich_markup_mode=None)
-command_app = typer.Typer(help="Commands: show, cancel, retry.", no_args_is_help=True, rich_markup_mode=None)
+batch_app = typer.Typer(
+    help="Batches: list, show, approve, cancel, retry.", no_args_is_help=True, rich_markup_mode=None
+)
+command_app = typer.Typer(help="Commands: list, show, cancel, retry.", no_args_is_help=True, rich_markup_mode=None)
 
 BatchId = Annotated[int, typer.Argument(metavar="BATCH", help="Number of the batch.", min=1, max=2**53)]
 CommandId = Annotated[int, typer.Argument(metavar="COMMAND", help="Number of the command.", min=1, max=2**53)]
 Author = Annotated[str | None, typer.Option("--author", help="Who wishes it; your login name by default.")]
 Limit = Annotated[int, typer.Option("--limit", help="How many at most.", min=1, max=1000)]
+Cursor = Annotated[str | None, typer.Option("--cursor", help="The cursor that the page before ended with.")]
 _TOLD_OTHERWISE = ("params", "result", "events", "late_results", "warning", "held")
 
 
@@ -90,10 +93,10 @@ def show_commands(commands: Any) -> None:
 
 
 @batch_app.command("list")
-def batch_list(context: typer.Context, *, limit: Limit = 20, as_json: AsJson = False) -> None:
+def batch_list(context: typer.Context, *, limit: Limit = 20, cursor: Cursor = None, as_json: AsJson = False) -> None:
     """The newest batches."""
     with session(context).connect() as hub:
-        answer = hub.get("/batches", limit=limit)
+        answer = hub.get("/batches", limit=limit, cursor=cursor)
     show_answer(answer, _show_batches, as_json=as_json)
 
 
@@ -105,6 +108,13 @@ def _show_batches(answer: Any) -> None:
             for each in answer["items"]
         ],
     )
+    show_further(answer)
+
+
+def show_further(answer: Any) -> None:
+    """Where a list goes on, if it does."""
+    if answer["cursor"] is not None:
+        show_note(f"There is more: --cursor {answer['cursor']}")
 
 
 def _total(batch: Any) -> int:
@@ -121,6 +131,14 @@ def batch_show(context: typer.Context, batch: BatchId, *, as_json: AsJson = Fals
     """A batch and its commands."""
     with session(context).connect() as hub:
         answer = hub.get(f"/batches/{batch}")
+    show_answer(answer, _show_batch, as_json=as_json)
+
+
+@batch_app.command("approve")
+def batch_approve(context: typer.Context, batch: BatchId, *, as_json: AsJson = False) -> None:
+    """Let a held batch go out to the agent."""
+    with session(context).connect() as hub:
+        answer = hub.send("POST", f"/batches/{batch}/approve", {"author": login_name()})
     show_answer(answer, _show_batch, as_json=as_json)
 
 
@@ -143,6 +161,31 @@ def batch_retry(context: typer.Context, batch: BatchId, *, author: Author = None
 def _show_batch(batch: Any) -> None:
     show_note(f"Batch {batch['id']} «{batch['title']}» by {batch['author']}, created {batch['created_at']}")
     show_commands(batch["commands"])
+
+
+@command_app.command("list")
+def command_list(
+    context: typer.Context,
+    *,
+    status: Annotated[str | None, typer.Option("--status", help="Such as failed.")] = None,
+    command_type: Annotated[str | None, typer.Option("--type", help="Such as ensure_fields.")] = None,
+    key: Annotated[str | None, typer.Option("--key", help="Issue key or temporary key it speaks of.")] = None,
+    batch: Annotated[int | None, typer.Option("--batch", help="Number of the batch.", min=1, max=2**53)] = None,
+    text: Annotated[str | None, typer.Option("--text", help="Words of its parameters or its error.")] = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+    as_json: AsJson = False,
+) -> None:
+    """The newest commands, of one status, type, key or batch."""
+    wanted = {"status": status, "type": command_type, "key": key, "batch": batch, "text": text}
+    with session(context).connect() as hub:
+        answer = hub.get("/commands", **wanted, limit=limit, cursor=cursor)
+    show_answer(answer, _show_page, as_json=as_json)
+
+
+def _show_page(answer: Any) -> None:
+    show_commands(answer["items"])
+    show_further(answer)
 
 
 @command_app.command("show")

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hub.cli.batches import announce
+from hub.cli.batches import Cursor, Limit, announce, show_further
 from hub.cli.exits import USAGE, Stop
 from hub.cli.output import one_line, show_answer, show_fields, show_line, show_note, show_table
 from hub.cli.session import AsJson, login_name, session
@@ -25,12 +25,13 @@ def issue_list(
     *,
     text: Annotated[str | None, typer.Option("--text", help="Words of the summary or the description.")] = None,
     status: Annotated[str | None, typer.Option("--status", help="Name of the status.")] = None,
-    limit: Annotated[int, typer.Option("--limit", help="How many at most.", min=1, max=1000)] = 50,
+    limit: Limit = 50,
+    cursor: Cursor = None,
     as_json: AsJson = False,
 ) -> None:
     """Search the mirror, offline."""
     with session(context).connect() as hub:
-        answer = hub.get("/issues", text=text, status=status, limit=limit)
+        answer = hub.get("/issues", text=text, status=status, limit=limit, cursor=cursor)
     show_answer(answer, _show_issues, as_json=as_json)
 
 
@@ -42,6 +43,7 @@ def _show_issues(answer: Any) -> None:
             for each in answer["items"]
         ],
     )
+    show_further(answer)
 
 
 @issue_app.command("show")
@@ -61,6 +63,21 @@ def _in_path(key: str) -> str:
     from urllib.parse import quote
 
     return quote(key, safe="")
+
+
+@note_app.command("list")
+def note_list(context: typer.Context, *, limit: Limit = 50, cursor: Cursor = None, as_json: AsJson = False) -> None:
+    """All notes, by key."""
+    with session(context).connect() as hub:
+        answer = hub.get("/notes", limit=limit, cursor=cursor)
+    show_answer(answer, _show_notes, as_json=as_json)
+
+
+def _show_notes(answer: Any) -> None:
+    show_table(
+        ("key", "note", "written"), [(each["key"], each["text"], each["updated_at"]) for each in answer["items"]]
+    )
+    show_further(answer)
 
 
 @note_app.command("get")

@@ -96,11 +96,19 @@ def _show_status(answer: Any) -> None:
             "current": "\n".join(current),
             "redelivered": "\n".join(redelivered),
             "waiting": duration(answer["waiting_seconds"]) if answer["waiting_seconds"] else None,
+            "share": _share_line(answer["relay"]) if answer["relay"] else None,
             "mirror": f"{mirror['issues']} issues, newest reading {mirror['newest_at']}"
             if mirror["issues"]
             else "empty",
         }
     )
+
+
+def _share_line(relay: Any) -> str:
+    """How the share is, and when the other side was last heard over it."""
+    heard = relay["peer_heard_seconds"]
+    told = relay["share"] if relay["share"] == "ok" else f"{relay['share']}: {relay['detail']}"
+    return f"{told}, agent's side " + ("not heard yet" if heard is None else f"heard {duration(heard)} ago")
 
 
 @settings_app.command("show")

@@ -38,7 +38,7 @@ def session(context: typer.Context) -> Session:
     return found
 
 
-def _note_json(context: typer.Context, value: bool) -> bool:  # noqa: FBT001 typer's form of a callback
+def _note_json(context: typer.Context, value: bool) -> bool:  # noqa: FBT001  # typer's form of a callback
     session(context).as_json = value
     return value
 

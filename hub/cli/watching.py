@@ -80,12 +80,12 @@ class _Watch:
         self._heard_at = clock.monotonic()
 
     def look(self) -> Progress:
-        from hub.cli.client import NotRunning
+        from hub.cli.client import AnswerLost, NotRunning
 
         try:
             status = self._hub.get("/status")
             self.batch = self._hub.get(f"/batches/{self.batch['id']}")
-        except NotRunning:
+        except (NotRunning, AnswerLost):  # a hub that is being restarted
             if self._clock.monotonic() - self._heard_at > _PATIENCE_SECONDS or not self.batch["commands"]:
                 raise
         else:

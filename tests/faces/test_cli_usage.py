@@ -74,6 +74,18 @@ def test_every_help_is_answered(tmp_path: Path) -> None:
         assert run(*name.split()[1:], "--help", home=tmp_path).exit_code == 0
 
 
+def test_the_version_is_told_without_a_command(tmp_path: Path) -> None:
+    result = run("--version", home=tmp_path)
+    assert (result.exit_code, result.stdout.split()[0]) == (0, "jira-hub")
+
+
+def test_a_misspelt_setting_in_the_file_gets_the_nearest_right_one(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text("prot = 9001\n")
+    result = run("status", home=tmp_path)
+    assert result.exit_code == 2
+    assert "did you mean port?" in result.stderr
+
+
 def test_a_misspelt_command_gets_the_nearest_right_one_and_exit_2(tmp_path: Path) -> None:
     result = run("stauts", home=tmp_path)
     assert result.exit_code == 2

@@ -210,6 +210,27 @@ def test_a_command_with_the_agent_is_cancelled_only_by_force(hub: RunningHub, tm
     assert "may be executing" in forced.stderr
 
 
+def test_commands_are_listed_by_what_they_are_and_page_by_page(hub: RunningHub, tmp_path: Path) -> None:
+    run(hub, "apply", batch_file(tmp_path, ONE))
+    assert [each["id"] for each in answered(hub, "command", "list", "--type", "refresh")["items"]] == [2]
+    assert answered(hub, "command", "list", "--status", "failed")["items"] == []
+    assert run(hub, "command", "list", "--status", "fialed").exit_code == 7
+    first = run(hub, "command", "list", "--limit", "1")
+    assert first.stdout.startswith("2\t")
+    cursor = first.stderr.strip().rpartition(" ")[2]
+    assert run(hub, "command", "list", "--limit", "1", "--cursor", cursor).stdout.startswith("1\t")
+
+
+def test_a_held_batch_goes_out_when_a_person_approves_it(hub: RunningHub) -> None:
+    wish = {"type": "refresh", "keys": ["AURORA-1"]}
+    hub.service.create_batch("main", "assistant", "Предложение", [wish], held=True)
+    assert hub.service.claim("main", ClaimRequest(session="s")) is not None  # nothing to do: 204
+    assert answered(hub, "batch", "show", "1")["commands"][0]["status"] == "queued"
+    assert answered(hub, "batch", "approve", "1")["held"] is False
+    hub.service.claim("main", ClaimRequest(session="s"))
+    assert answered(hub, "batch", "show", "1")["commands"][0]["status"] == "claimed"
+
+
 def test_cancelling_a_batch_leaves_nothing_queued(hub: RunningHub, tmp_path: Path) -> None:
     run(hub, "apply", batch_file(tmp_path, ONE))
     assert {command["status"] for command in answered(hub, "batch", "cancel", "1")["commands"]} == {"cancelled"}
@@ -264,6 +285,7 @@ def test_a_note_is_written_read_and_taken_away(hub: RunningHub) -> None:
     assert run(hub, "note", "get", "new:5").stdout == "ждём ответа\n"
     assert run(hub, "note", "set", "new:5", "-", input_text="из трубы").exit_code == 0
     assert answered(hub, "note", "get", "new:5")["text"] == "из трубы"
+    assert run(hub, "note", "list").stdout.startswith("new:5\tиз трубы\t")
     assert answered(hub, "note", "delete", "new:5") == {"key": "new:5", "deleted": True}
     assert run(hub, "note", "get", "new:5").exit_code == 4
     assert run(hub, "note", "set", "new:5", " ").exit_code == 2
