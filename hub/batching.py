@@ -18,8 +18,8 @@ from protocol.commands import (
     EnsureLink,
     Refresh,
     keys_touched,
-    temporary_keys_used,
 )
+from protocol.keys import is_temporary
 from protocol.text import normalised_summary
 
 MAX_COMMANDS: Final = 5_000  # a week of work at the default gaps; more is a mistake in somebody's script
@@ -54,7 +54,7 @@ def checked_batch(raw: Sequence[object], link_types: Sequence[str] = ()) -> Acce
         else:
             commands[index] = answer
     defined = _definitions(raw)
-    faults.extend(_key_faults(commands, defined))
+    faults.extend(_key_faults(raw, defined))
     faults.extend(_twice_defined(defined))
     faults.extend(_summary_faults(raw))
     faults.extend(_marker_faults(commands))
@@ -141,27 +141,39 @@ def _twice_defined(defined: Mapping[str, list[int]]) -> list[tuple[int, Wrong]]:
     ]
 
 
-def _key_faults(commands: Mapping[int, AnyCommand], defined: Mapping[str, list[int]]) -> list[tuple[int, Wrong]]:
+def _key_faults(raw: Sequence[object], defined: Mapping[str, list[int]]) -> list[tuple[int, Wrong]]:
+    """Temporary keys used before, or without, their definition; told of commands that are wrong otherwise too."""
     faults = []
-    for index, command in commands.items():
-        for key in temporary_keys_used(command):
+    for index, item in enumerate(raw):
+        for parameter, key in _temporary_keys(item):
+            place = f"commands[{index}].{parameter}"
             if key not in defined:
                 detail = Said(
                     f"{key} has no ensure_issue in this batch that defines it",
                     f"{key}: в пакете нет ensure_issue с этим ключом",
                 )
-                faults.append((index, Wrong(_place_of(index, command, key), detail, nearest(key, list(defined)))))
+                faults.append((index, Wrong(place, detail, nearest(key, list(defined)))))
             elif defined[key][0] >= index:
                 detail = Said(f"{key} is used before it is defined", f"{key} используется раньше, чем определён")
                 hint = Said("put its ensure_issue first", "поставьте его ensure_issue раньше")
-                faults.append((index, Wrong(_place_of(index, command, key), detail, hint)))
+                faults.append((index, Wrong(place, detail, hint)))
     return faults
 
 
-def _place_of(index: int, command: AnyCommand, key: str) -> str:
-    """The parameter of the command that holds the key."""
-    name = next((name for name in type(command).model_fields if getattr(command, name) == key), "keys")
-    return f"commands[{index}].{name}"
+def _temporary_keys(item: object) -> list[tuple[str, str]]:
+    """The parameters of a raw command that hold temporary keys it uses, with those keys."""
+    if not isinstance(item, Mapping):
+        return []
+    keys = item.get("keys") if item.get("type") == "refresh" else None
+    found = [("keys", key) for key in keys] if isinstance(keys, list | tuple) else []
+    # The target of a status is a name, and what an ensure_issue calls its temp_key is no use of it.
+    names = ("key", "source", "target", "epic_key") if item.get("type") == "ensure_link" else ("key", "epic_key")
+    found += [(name, item[name]) for name in names if name in item]
+    return [
+        (name, key)
+        for name, key in dict.fromkeys(pair for pair in found if isinstance(pair[1], str))
+        if is_temporary(key)
+    ]
 
 
 def _summary_faults(raw: Sequence[object]) -> list[tuple[int, Wrong]]:

@@ -76,7 +76,7 @@ class ApiServer(uvicorn.Server):
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         _log.info("the hub listens on http://%s", self.address)
         for number in (signal.SIGINT, signal.SIGTERM):
-            # uvicorn raises the signal once more when it has stopped; the default would end us before our own clearing up.
+            # uvicorn raises the signal once more when it has stopped: the default would end us before we cleared up.
             signal.signal(number, self.handle_exit)
         super().run(sockets or [self._listening])
 
