@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from relay.frames import Message, ReplyHead, RequestHead
+from relay.frames import Message, ReplyHead, RequestHead, head_problem
 
 JSON_TYPE: Final = "application/json"
 DELIVERY_LIMIT: Final = "delivery_limit"
@@ -82,10 +82,18 @@ def reply_from(message: Message) -> Reply:
 
 def reply_message(request_id: str, reply: Reply, limit: int) -> Message:
     """The reply message; one that no link carries becomes a 500 that says so."""
-    if len(reply.body) > limit:
-        return relay_reply(request_id, 500, REPLY_TOO_LARGE, f"the reply has {len(reply.body)} bytes, {limit} at most")
     pairs = [[name.lower(), value] for name, value in reply.headers.items()]
-    return Message("reply", request_id, ReplyHead(reply.status, pairs), reply.body)
+    return fitting(Message("reply", request_id, ReplyHead(reply.status, pairs), reply.body), limit)
+
+
+def fitting(reply: Message, limit: int) -> Message:
+    """The reply itself, or the 500 that takes its place where no link carries it."""
+    assert isinstance(reply.head, ReplyHead)
+    if len(reply.body) > limit:
+        return relay_reply(reply.id, 500, REPLY_TOO_LARGE, f"the reply has {len(reply.body)} bytes, {limit} at most")
+    if (problem := head_problem(reply.head)) is not None:
+        return relay_reply(reply.id, 500, "reply_invalid", f"the handler's reply cannot be sent: {problem}")
+    return reply
 
 
 def relay_reply(request_id: str, status: int, error: str, detail: str) -> Message:

@@ -26,7 +26,16 @@ from relay.errors import (
     UnknownRequest,
 )
 from relay.exchange import RelayStatus, Settings
-from relay.frames import REQUEST_ID_PATTERN, Message, ReplyHead, RequestHead, Side, packed, packed_parts
+from relay.frames import (
+    REQUEST_ID_PATTERN,
+    Message,
+    ReplyHead,
+    RequestHead,
+    Side,
+    head_problem,
+    packed,
+    packed_parts,
+)
 from relay.link import Link, Parcel, Received
 from relay.parts import Assembly
 from relay.ports import Clock, Folder, Ids
@@ -255,7 +264,10 @@ class Client:
             request_id = self._driver.ids.new_id()
         elif re.fullmatch(REQUEST_ID_PATTERN, request_id) is None:
             raise ValueError(f"{request_id!r} is no request id: {REQUEST_ID_PATTERN}")
-        request = Message("request", request_id, RequestHead(method.upper(), path, pairs), content)
+        head = RequestHead(method.upper(), path, pairs)
+        if (problem := head_problem(head)) is not None:
+            raise ValueError(f"this request cannot be sent: {problem}")
+        request = Message("request", request_id, head, content)
         waiter = Waiter()
         return self._wait(_Ask(request, parcels_of(request), waiter), request_id, waiter, timeout)
 

@@ -35,14 +35,21 @@ class PlainBell:
 
     def __init__(self) -> None:
         self._rung = threading.Event()
+        self._moved = False
 
     def ring(self) -> None:
+        self._rung.set()
+
+    def move(self) -> None:
+        """Something appeared in the folder."""
+        self._moved = True
         self._rung.set()
 
     def wait(self, seconds: float) -> bool:
         self._rung.wait(min(max(seconds, 0.0), threading.TIMEOUT_MAX))
         self._rung.clear()
-        return False
+        moved, self._moved = self._moved, False
+        return moved
 
     def listens(self) -> bool:
         return False

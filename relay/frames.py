@@ -3,6 +3,7 @@
 import base64
 import binascii
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
@@ -18,6 +19,10 @@ Kind = Literal["hello", "request", "reply", "withdraw"]
 Side = Literal["hub", "agent"]
 PEER_OF: Final[dict[Side, Side]] = {"hub": "agent", "agent": "hub"}
 REQUEST_ID_PATTERN: Final = r"^[A-Za-z0-9._:-]{1,128}$"
+MAX_HEADERS: Final = 256
+_METHOD: Final = "[A-Z]{1,32}"
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+MAX_HEAD_BYTES: Final = 65_536  # of a path and headers together, as HTTP servers have it
 MAX_INTEGER: Final = 2**53 - 1  # what every JSON tool keeps exactly
 
 # From `json.loads` come only JSON's own types; of these pydantic would bend numbers alone, so numbers alone are strict.
@@ -33,9 +38,9 @@ Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
 class RequestHead:
     """An HTTP request without its body; `path` carries the query too."""
 
-    method: Annotated[str, StringConstraints(pattern=r"^[A-Z]{1,32}$")]
-    path: Annotated[str, StringConstraints(pattern=r"^/", max_length=65_536)]
-    headers: Annotated[list[Pair], Field(max_length=256)]
+    method: Annotated[str, StringConstraints(pattern=f"^{_METHOD}$")]
+    path: Annotated[str, StringConstraints(pattern=r"^/", max_length=MAX_HEAD_BYTES)]
+    headers: Annotated[list[Pair], Field(max_length=MAX_HEADERS)]
 
 
 @with_config(_STRICT)
@@ -44,7 +49,7 @@ class ReplyHead:
     """An HTTP response without its body; `error` says that the relay itself answers, and why."""
 
     status: Annotated[int, Field(strict=True, ge=100, le=599)]
-    headers: Annotated[list[Pair], Field(max_length=256)]
+    headers: Annotated[list[Pair], Field(max_length=MAX_HEADERS)]
     error: str | None = None
 
 
@@ -130,8 +135,27 @@ _WIRE: Final = TypeAdapter(_WireFrame)
 # --- writing
 
 
-def packed(message: Message) -> bytes:
-    """The message's JSON, ready to stand in a frame."""
+def head_problem(head: RequestHead | ReplyHead) -> str | None:
+    """Why no frame carries this head, if so. A frame the peer refuses would block the link, so senders ask before."""
+    size = 0
+    if isinstance(head, RequestHead):
+        if re.fullmatch(_METHOD, head.method) is None or not head.path.startswith("/"):
+            return f"{head.method[:40]!r} {head.path[:40]!r} is no method and path"
+        size = len(head.path)
+    elif not 100 <= head.status <= 599:
+        return f"{head.status} is no status"
+    size += sum(len(name) + len(value) for name, value in head.headers)
+    if size > MAX_HEAD_BYTES or len(head.headers) > MAX_HEADERS:
+        return f"more than {MAX_HEAD_BYTES} bytes of path and headers, or more than {MAX_HEADERS} headers"
+    texts = [text for pair in head.headers for text in pair]
+    texts += [head.path] if isinstance(head, RequestHead) else []
+    if any(not text.isascii() and _SURROGATE.search(text) for text in texts):
+        return "half of a surrogate pair, which no JSON carries"
+    return None
+
+
+def packed(message: Message, *, as_text: bool = True) -> bytes:
+    """The message's JSON, ready to stand in a frame; `as_text`: for people who look, where the body is text."""
     wire: dict[str, Any] = {"kind": message.kind, "id": message.id, "part": message.part}
     match message.head:
         case RequestHead(method, path, headers):
@@ -141,18 +165,17 @@ def packed(message: Message) -> bytes:
         case None:
             pass
     if message.body:
-        wire["body"] = _body_on_wire(message)
+        wire["body"] = _body_on_wire(message.body, as_text=as_text)
     return json.dumps(wire, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _body_on_wire(message: Message) -> str | dict[str, str]:
-    # Text travels as text, for people who look into the folder; parts may cut a character, so they never do.
-    if message.part[1] == 1:
+def _body_on_wire(body: bytes, *, as_text: bool) -> str | dict[str, str]:
+    if as_text:
         try:
-            return message.body.decode()
+            return body.decode()
         except UnicodeDecodeError:
             pass
-    return {"base64": base64.b64encode(message.body).decode()}
+    return {"base64": base64.b64encode(body).decode()}
 
 
 def packed_parts(message: Message) -> tuple[bytes, ...]:
@@ -170,7 +193,9 @@ def packed_parts(message: Message) -> tuple[bytes, ...]:
                 message.head if index == 0 else None,
                 message.body[start : start + PART_BYTES],
                 (index + 1, len(cuts)),
-            )
+            ),
+            # A cut may go through a character, and as JSON text control characters grow sixfold.
+            as_text=False,
         )
         for index, start in enumerate(cuts)
     )

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final, Protocol
 from urllib.parse import unquote
 
-from relay.calls import Reply, joined, relay_reply, reply_message, request_from
+from relay.calls import Reply, fitting, relay_reply, reply_message, request_from
 from relay.calls import Request as RelayRequest
 from relay.frames import Message, ReplyHead, RequestHead
 
@@ -268,10 +268,8 @@ class _Response:
         if self._status is None or not self._complete:
             _LOG.error("the app ended request %s without a complete response", request_id)
             return failure(request_id)
-        body = b"".join(self._body)
-        if len(body) > limit_bytes:
-            return reply_message(request_id, Reply(self._status, joined(self._headers), body), limit_bytes)
-        return Message("reply", request_id, ReplyHead(self._status, self._headers), body)
+        head = ReplyHead(self._status, self._headers)
+        return fitting(Message("reply", request_id, head, b"".join(self._body)), limit_bytes)
 
 
 def _text(value: bytes) -> str:

@@ -42,7 +42,7 @@ class ServerExchange:
         self._note_sent_by = math.inf
         self._dirty = False
         self._running = 0
-        self._counts = {"requests": 0, "executed": 0, "answered": 0, "given_up": 0, "withdrawn": 0, "repeated": 0}
+        self._counts = {"requests": 0, "executed": 0, "answered": 0, "given_up": 0, "withdrawn": 0, "asked_again": 0}
 
     def attach(self, driver: SideDriver) -> None:
         """The driver that is woken by answers."""
@@ -103,7 +103,7 @@ class ServerExchange:
             case delivery.GiveUp():
                 self._give_up(whole.id)
             case answering.Repeat():
-                self._counts["repeated"] += 1
+                self._counts["asked_again"] += 1
                 self._send_again(whole.id)
             case answering.Wait():
                 if self._stages[whole.id] == "withdrawn":

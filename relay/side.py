@@ -393,4 +393,9 @@ def _folder_and_bell(settings: Settings, clock: Clock) -> tuple[Folder, Doorbell
     if isinstance(settings.folder, (str, os.PathLike)):
         folder = LocalFolder(Path(settings.folder), settings.side, clock)
         return folder, doorbell_for(folder.inbox)
-    return settings.folder, PlainBell()
+    # A folder that can tell of arrivals by itself rings the bell; the others are scanned.
+    bell = PlainBell()
+    listen = getattr(settings.folder, "listen", None)
+    if listen is not None:
+        listen(bell.move)
+    return settings.folder, bell
