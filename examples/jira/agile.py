@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from examples.jira.catalogue import EPIC, Board
+from examples.jira.catalogue import EPIC, SUBTASK, Board
 from examples.jira.context import Context
 from examples.jira.http import Answer, Call, Refusal, answer_json, nothing
 from examples.jira.model import Issue, Sprint
@@ -90,7 +90,7 @@ def _issues(context: Context, call: Call) -> list[Issue]:
     found = []
     for key in keys:
         issue = context.store.issue_by_key(str(key))
-        if issue is None or context.user is None:
+        if issue is None or context.user is None or not context.sees(issue):
             raise _refusal(404, f"Issue '{key}' does not exist or you do not have permission to view it.")
         if issue.archived:
             raise _refusal(400, f"Issue '{key}' is archived.")
@@ -118,6 +118,8 @@ def post_sprint_issues(context: Context, call: Call) -> Answer:
     issues = _issues(context, call)
     if sprint.state == "closed":
         raise _refusal(400, "Issues can only be moved to open or active sprints.")
+    if any(issue.type_id == SUBTASK.id for issue in issues):
+        raise _refusal(400, "A sub-task goes where its parent goes.")
     for issue in issues:
         move_to_sprint(context, issue, sprint)
     return nothing()

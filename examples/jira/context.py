@@ -8,6 +8,7 @@ from typing import Any
 from examples.jira.catalogue import (
     ISSUE_TYPES,
     PRIORITIES,
+    SERVICE_USER,
     STATUSES,
     USERS,
     IssueType,
@@ -65,11 +66,15 @@ class Context:
         return thing.english if self.switches.locale == "en" else thing.name
 
     # look-ups
+    def sees(self, issue: Issue) -> bool:
+        """Whether whoever asks may know of this issue."""
+        return not issue.restricted or self.user is None or self.user.name != SERVICE_USER
+
     def issue(self, key: str) -> Issue:
         """By key (any case, old ones too) or id; a 404 when there is none."""
         found = self.store.issue(int(key)) if key.isdigit() else self.store.issue_by_key(key)
-        if found is None:
-            raise Refusal(404, [NO_SUCH_ISSUE])
+        if found is None or not self.sees(found):
+            raise Refusal(404, [NO_SUCH_ISSUE])  # the same for what is forbidden
         self.login  # noqa: B018 - an anonymous reader learns only here that a log-in is needed, as in Jira
         return found
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from examples.jira import fields as writing
 from examples.jira.agile import move_to_sprint
-from examples.jira.catalogue import EPIC, LINK_TYPES, SCRUM_BOARD, STATUSES, TASK
+from examples.jira.catalogue import EPIC, LINK_TYPES, SCRUM_BOARD, STATUSES, SUBTASK, TASK
 from examples.jira.comments import add_comment
 from examples.jira.context import Context
 from examples.jira.http import Refusal
@@ -16,9 +16,9 @@ Edit = Mapping[str, Any]
 
 
 def _create(context: Context, edit: Edit) -> Any:
-    """`summary`, optional `fields`, `type` (`task`/`epic`), `age_seconds`, `project`."""
+    """`summary`, optional `fields`, `type` (`task`/`epic`/`subtask`), `age_seconds`, `project`."""
     store, project = context.store, str(edit.get("project", context.settings.project))
-    issue_type = EPIC if edit.get("type") == "epic" else TASK
+    issue_type = {"epic": EPIC, "subtask": SUBTASK}.get(str(edit.get("type")), TASK)
     at = context.now - float(edit.get("age_seconds", 0))
     issue = Issue(
         id=store.next_number("issue"),
@@ -105,6 +105,13 @@ def _archive(context: Context, edit: Edit) -> Any:
     context.save(issue, "archived" if issue.archived else "restored")
 
 
+def _restrict(context: Context, edit: Edit) -> Any:
+    """`key`, optional `restricted`: a security level that hides the issue from the service user."""
+    issue = context.issue(edit["key"])
+    issue.restricted = bool(edit.get("restricted", True))
+    context.save(issue, "restricted" if issue.restricted else "opened")
+
+
 def _sprint(context: Context, edit: Edit) -> Any:
     """`key`, `sprint` (id, or null for the backlog)."""
     sprint = None if edit.get("sprint") is None else context.sprint(int(edit["sprint"]))
@@ -140,6 +147,7 @@ _ACTIONS: Final[Mapping[str, Callable[[Context, Edit], Any]]] = {
     "move": _move,
     "delete": _delete,
     "archive": _archive,
+    "restrict": _restrict,
     "sprint": _sprint,
     "save_sprint": _save_sprint,
 }

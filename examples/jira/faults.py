@@ -1,13 +1,13 @@
 """What goes wrong on order: dropped connections, proxies' pages, cut bodies, refusals for speed. Chosen, not done."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import httpx2
 from pydantic import BaseModel, ConfigDict, Field
 
-from examples.jira.http import Answer, answer_html, answer_json
+from examples.jira.http import Answer, Refusal, answer_html, answer_json
 from examples.jira.settings import Bucket
 
 
@@ -34,6 +34,7 @@ class Fault(BaseModel):
         "error_after_execute",
         "truncate_json",
         "rate_limit",
+        "refuse",
     ]
     id: int = 0
     number: int | None = None
@@ -42,7 +43,9 @@ class Fault(BaseModel):
     skip: int = Field(default=0, ge=0)
     times: int = Field(default=1, ge=1)
     seconds: float = Field(default=0.0, ge=0)  # of a delay, which comes before the execution
-    status: int = Field(default=503, ge=200, le=599)  # of an html page
+    status: int = Field(default=503, ge=200, le=599)  # of an html page or a refusal
+    messages: tuple[str, ...] = ()  # of a refusal in Jira's own JSON: nothing was executed
+    errors: Mapping[str, str] = {}
     executed: bool = False  # whether Jira worked before the proxy's html page went out
     retry_after: str | None = "0"  # of a rate_limit; may be an HTTP date
     interval_seconds: int = 60
@@ -84,6 +87,8 @@ def spoiled(fault: Fault, answer: Answer) -> Answer:
             raise ConnectionDropped
         case "html":
             return answer_html(fault.status, f"{fault.status} Service Unavailable", "The proxy has no backend.")
+        case "refuse":
+            return Refusal(fault.status, fault.messages, fault.errors).answer()
         case "error_after_execute":
             return answer_json(500, {"errorMessages": ["Internal server error"], "errors": {}})
         case "truncate_json":

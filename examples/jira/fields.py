@@ -42,6 +42,8 @@ def stored_text(context: Context, value: Any) -> str | None:
         raise Refusal(500, ["Internal server error"])  # MySQL `utf8` cannot hold it; Jira has no better word
     if context.switches.strip_trailing:
         text = "\n".join(line.rstrip() for line in text.replace("\r\n", "\n").split("\n")).rstrip()
+    for old, new in context.switches.text_replacements.items():
+        text = text.replace(old, new)
     if context.switches.crlf:
         text = text.replace("\r\n", "\n").replace("\n", "\r\n")
     return text or None

@@ -1,5 +1,6 @@
 """Issues over REST: creating, reading, editing, deleting, metadata for creating."""
 
+from collections.abc import Collection
 from copy import deepcopy
 from typing import Any, Final
 
@@ -49,10 +50,14 @@ def _new_issue(context: Context, fields: dict[str, Any]) -> Issue:
     )
 
 
-def _required(context: Context, draft: Issue) -> dict[str, str]:
+def _required(context: Context, draft: Issue, given: Collection[str]) -> dict[str, str]:
     missing = {} if draft.summary else {"summary": "You must specify a summary of the issue."}
     if draft.type_id == EPIC.id and not draft.custom.get("epic_name"):
         missing[context.field_id("epic_name")] = "Epic Name is required."
+    for field in context.switches.required_on_create:
+        if field not in given:
+            name = next((one["name"] for one in field_catalogue(context) if one["id"] == field), field)
+            missing[field] = f"{name} is required."
     return missing
 
 
@@ -83,7 +88,7 @@ def create_issue(context: Context, call: Call) -> Answer:
         if refusal.status != 400 or refusal.messages:
             raise
         errors = refusal.errors
-    required = {field: text for field, text in _required(context, draft).items() if field not in errors}
+    required = {field: text for field, text in _required(context, draft, fields).items() if field not in errors}
     if errors or required:
         raise Refusal(400, [], {**required, **errors})
     if context.switches.assignee_ignored_on_create:
@@ -181,7 +186,7 @@ def _field_bean(context: Context, field: dict[str, Any], *, required: bool) -> d
 
 def _create_fields(context: Context, issue_type: IssueType) -> list[dict[str, Any]]:
     allowed = {"project", "issuetype", *writing.screen(context, issue_type.id, creating=True)}
-    needed = {"project", "issuetype", "summary"}
+    needed = {"project", "issuetype", "summary", *context.switches.required_on_create}
     if issue_type == EPIC:
         needed.add(context.field_id("epic_name"))
     known = [field for field in field_catalogue(context) if field["id"] in allowed]

@@ -29,6 +29,7 @@ class Issue:
     properties: dict[str, Any] = field(default_factory=dict)
     old_keys: list[str] = field(default_factory=list)
     archived: bool = False
+    restricted: bool = False  # a security level hides it from the service user
 
     @property
     def key(self) -> str:

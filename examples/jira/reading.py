@@ -83,6 +83,12 @@ def link_bean(context: Context, link: Link, seen_from: int) -> dict[str, Any]:
     return {"id": str(link.id), "self": url, "type": link_type_bean(context, link_type), side: shown}
 
 
+def _seen(context: Context, link: Link) -> bool:
+    """A link to a hidden issue is hidden too."""
+    ends = (context.store.issue(link.first), context.store.issue(link.second))
+    return all(end is not None and context.sees(end) for end in ends)
+
+
 def comment_bean(context: Context, issue: Issue, comment: Comment) -> dict[str, Any]:
     bean = {
         "self": context.link(f"/rest/api/2/issue/{issue.id}/comment/{comment.id}"),
@@ -170,7 +176,9 @@ def _field_value(context: Context, issue: Issue, field: str) -> Any:
         case "created" | "updated":
             return context.time(getattr(issue, field))
         case "issuelinks":
-            return [link_bean(context, link, issue.id) for link in context.store.links_of(issue.id)]
+            return [
+                link_bean(context, link, issue.id) for link in context.store.links_of(issue.id) if _seen(context, link)
+            ]
         case "comment":
             comments = [comment_bean(context, issue, one) for one in visible_comments(context, issue)]
             return {"comments": comments, "maxResults": len(comments), "total": len(comments), "startAt": 0}

@@ -80,7 +80,7 @@ class _Index:
                 return user.name if user else None
             case "key":
                 issue = context.store.issue(int(text)) if text.isdigit() else context.store.issue_by_key(text)
-                return issue.id if issue and context.user else None
+                return issue.id if issue and context.user and context.sees(issue) else None
             case "created" | "updated":
                 return self._moment(text)
             case "labels":
@@ -147,7 +147,7 @@ def _search(context: Context, asked: _Asked) -> Answer:
     if wrong and asked.validate:
         raise Refusal(400, wrong)
     known = context.store.indexed_issues(context.now - context.switches.index_lag_seconds) if context.user else []
-    found = [one for one in known if not one.archived and index.holds(query.where, one)]
+    found = [one for one in known if not one.archived and context.sees(one) and index.holds(query.where, one)]
     size = min(asked.size, context.switches.search_cap)
     fields = chosen_fields(context, asked.fields, "*navigable")
     shown = []

@@ -94,6 +94,8 @@ class FakeJira:
 
     def _filtered(self, context: Context, call: Call) -> Answer:
         """The chain in front of the resources: log-in, rate limit, XSRF."""
+        if context.switches.maintenance:
+            return answer_html(503, "503 Service Unavailable", "Jira is down for maintenance.")
         user = admit(context, call)
         if isinstance(user, Answer):
             return user

@@ -54,6 +54,7 @@ class Switches(BaseModel):
     anonymous_search: Literal["refuse", "empty"] = "refuse"
     captcha_after: int = 3
     xsrf: bool = True
+    maintenance: bool = False  # 503 pages from the proxy until it is over
     rate_limit: Bucket = Bucket()
     index_lag_seconds: float = 0.0
     search_cap: int = 1000
@@ -65,10 +66,12 @@ class Switches(BaseModel):
     assignee_ignored_on_create: bool = False
     assignee_null_reverts: bool = False
     read_only_project: bool = False
+    required_on_create: tuple[str, ...] = ()  # field ids an administrator made required, e.g. "duedate"
     text_limit: int = 32_767
     four_byte_characters: bool = True  # False: MySQL `utf8`, an emoji is a 500
     crlf: bool = False
     strip_trailing: bool = False
+    text_replacements: Mapping[str, str] = {}  # what a plug-in rewrites in every description and comment
     trim_summary: bool = True
     sprint_field: Literal["string", "object"] = "string"
     kanban_sprints: Literal["refuse", "empty"] = "refuse"
