@@ -14,7 +14,7 @@ from tests.bench.measuring import told
 from tests.bench.reporting import Figure, print_report
 
 WIDTH: Final = 190  # the table's columns do not wrap, in a log either
-SUITES: Final = ("relay",)
+SUITES: Final = ("relay", "queue", "hub", "agent")
 
 
 def main() -> None:

@@ -87,10 +87,12 @@ def end_of(role: str, name: str, share: Path, local: Path) -> Callable[..., Any]
 
 
 def _caller(call: Callable[[bytes], bytes | None]) -> Callable[..., Any]:
-    def obey(count: int, think: float = 0.0) -> dict[str, Any]:
-        """`count` calls one after the other, each after a pause of up to `think` seconds; milliseconds of each."""
-        took, lost = [], 0
-        for _ in range(count):
+    def obey(count: int, think: float = 0.0, seconds: float = 3600.0) -> dict[str, Any]:
+        """Up to `count` calls for about `seconds`, each after a pause of up to `think` seconds; in milliseconds."""
+        took, lost, until = [], 0, time.monotonic() + seconds
+        for number in range(count):
+            if number and time.monotonic() > until:
+                break
             if think:
                 time.sleep(random.uniform(think / 2, think))  # no call may fall in step with a poll
             begin = time.perf_counter_ns()

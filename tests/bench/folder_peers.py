@@ -77,13 +77,16 @@ class Watchdog:
         self._observe(share / "rsp", arrived.put)
         number = 0
 
-        def call(payload: bytes) -> bytes:
+        def call(payload: bytes) -> bytes | None:
             nonlocal number
             number += 1
             name = f"{number:09d}.json"
             publish(str(share / "req"), name, payload, durable=False)
-            while arrived.get(timeout=CALL_SECONDS) != name:
-                pass
+            try:
+                while arrived.get(timeout=PATIENCE_SECONDS) != name:
+                    pass
+            except queue.Empty:
+                return None
             return take(str(share / "rsp"), name)
 
         return call

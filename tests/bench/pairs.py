@@ -22,13 +22,13 @@ class Pair:
     share: Path
     lost: int = 0
 
-    def calls(self, count: int, think: float = 0.0) -> list[float]:
-        """The milliseconds that each of `count` calls took; the lost ones are counted."""
-        self.begin_calls(count, think)
+    def calls(self, count: int, **limits: float) -> list[float]:
+        """The milliseconds that each of `count` calls took; the lost ones are counted. Limits: think, seconds."""
+        self.begin_calls(count, **limits)
         return self.end_calls()
 
-    def begin_calls(self, count: int, think: float = 0.0) -> None:
-        self.caller.order(count=count, think=think)
+    def begin_calls(self, count: int, **limits: float) -> None:
+        self.caller.order(count=count, **limits)
 
     def end_calls(self) -> list[float]:
         answer = self.caller.answer(CALLS_SECONDS)

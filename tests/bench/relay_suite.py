@@ -124,10 +124,9 @@ def _peer_round_trips(plan: Plan, floor: Pair) -> list[Figure]:
         for _ in range(plan.peer_rounds):
             beside = median(floor.calls(plan.calls // 2))
             with pair_of(name) as peer:
-                first = peer.calls(1)
+                peer.calls(1)
                 # As many as fit: a peer that polls once a second gets a few, a quick one hundreds.
-                count = min(300, 1 + int(plan.peer_seconds * 1000 / max(first[0] if first else 1000, 1)))
-                took = peer.calls(count, think=0.003)
+                took = peer.calls(300, think=0.003, seconds=plan.peer_seconds)
                 lost += peer.lost
             pooled += took
             blocks.append((median(took), beside))

@@ -1,0 +1,161 @@
+"""`make bench ONLY=hub`: start, memory and help of the hub; its mirror filled and searched."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tests.bench.measuring import median, middle_ratio, percentile, rss_mib, scratch, settle, told
+from tests.bench.our_queue import LINK, OurQueue
+from tests.bench.queue_suite import timed
+from tests.bench.reporting import Figure, Target
+from tests.bench.starting import BIN, first_answer, free_port, program, run_through
+
+START: Final = "hub: start to first answer"
+MEMORY: Final = "hub: memory, idle"
+HELP: Final = "jira-hub --help"
+MIRROR: Final = "mirror, SQLite FULL"
+IDLE_SECONDS: Final = 1.0
+FRAMEWORK: Final = """
+import sys, uvicorn
+from fastapi import FastAPI
+app = FastAPI()
+@app.get("/")
+async def health() -> dict[str, bool]:
+    return {"ok": True}
+uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="error")
+"""
+WORDS: Final = (
+    "отчёт",
+    "сборка",
+    "доставка",
+    "интеграция",
+    "проверка",
+    "сертификат",
+    "обмен",
+    "журнал",
+    "панель",
+    "архив",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much is measured."""
+
+    starts: int
+    issues: int
+    reading: int
+    searches: int
+
+
+FULL: Final = Plan(7, 100_000, 10_000, 60)
+QUICK: Final = Plan(1, 500, 250, 5)
+
+
+def figures(*, quick: bool) -> list[Figure]:
+    plan = QUICK if quick else FULL
+    return starts(plan) + mirror(plan)
+
+
+# --- start
+
+
+def starts(plan: Plan) -> list[Figure]:
+    floor, ours, memory, helps, bare = [], [], [], [], []
+    with scratch() as root:
+        _make_home(root)
+        for number in range(plan.starts + 1):
+            told(f"hub: start {number + 1} of {plan.starts + 1}")
+            floor.append(_framework(root)[0])
+            milliseconds, mib = _hub(root)
+            ours.append(milliseconds)
+            memory.append(mib)
+            bare.append(run_through([str(BIN / "python"), "-c", "pass"]))
+            helps.append(run_through([str(BIN / "jira-hub"), "--help"]))
+        framework_mib = _framework(root)[1]
+    pairs = list(zip(ours, floor, strict=True))[1:]  # the first start fills the page cache and makes the database
+    target = Target("hub: start to first answer against fastapi + uvicorn", "≤", 1.5)
+    rss = Target("hub: idle RSS", "≤", 80, of_ratio=False, unit="MiB")
+    help_target = Target("hub: --help", "≤", 500, of_ratio=False, unit="ms")
+    reference = median(floor[1:])
+    return [
+        Figure(START, "fastapi + uvicorn, one route", "floor", reference, "ms", ratio=1.0),
+        Figure(START, "ours", "ours", median(ours[1:]), "ms", reference, middle_ratio(pairs), target=target),
+        Figure(MEMORY, "fastapi + uvicorn, one route", "floor", framework_mib, "MiB", ratio=1.0),
+        Figure(MEMORY, "ours", "ours", median(memory[1:]), "MiB", target=rss),
+        Figure(HELP, "bare Python", "floor", median(bare[1:]), "ms", ratio=1.0),
+        Figure(HELP, "ours", "ours", median(helps[1:]), "ms", target=help_target),
+    ]
+
+
+def _make_home(root: Path) -> None:
+    from relay import create_link
+
+    (root / "share").mkdir()
+    create_link(root / "share" / LINK, LINK)
+
+
+def _hub(root: Path) -> tuple[float, float]:
+    port = free_port()
+    told_hub = {"JIRA_HUB_HOME": str(root / "home"), "JIRA_HUB_SHARE": str(root / "share")}
+    return _served([str(BIN / "jira-hub"), "serve", "--port", str(port)], told_hub, port, "/api/v1/health", root)
+
+
+def _framework(root: Path) -> tuple[float, float]:
+    port = free_port()
+    return _served([str(BIN / "python"), "-c", FRAMEWORK, str(port)], {}, port, "/", root)
+
+
+def _served(command: list[str], told_it: dict[str, str], port: int, path: str, root: Path) -> tuple[float, float]:
+    """Milliseconds to the first answer, and MiB a second later."""
+    begin, output = time.perf_counter(), root / "said.txt"
+    with program(command, told_it, output) as process:
+        first_answer(process, port, path, output)
+        milliseconds = (time.perf_counter() - begin) * 1000
+        time.sleep(IDLE_SECONDS)
+        return milliseconds, rss_mib(process.pid)
+
+
+# --- mirror
+
+
+def mirror(plan: Plan) -> list[Figure]:
+    told(f"hub: mirror of {plan.issues:,} issues")
+    stored = []
+    with scratch() as root, closing(OurQueue(root, "full")) as hub:
+        for first in range(0, plan.issues, plan.reading):
+            issues = [_issue(number) for number in range(first + 1, first + 1 + plan.reading)]
+            stored.append(timed(hub.take_reading, issues)[0])
+        settle()
+        looks = list(_searches(hub, plan.searches))
+    report = Target("mirror: refresh of 10,000 issues stored", "≤", 5_000, of_ratio=False, unit="ms")
+    search = Target("mirror: text search over 100,000 issues, p95", "≤", 50, of_ratio=False, unit="ms")
+    note = f"p50 {percentile(looks, 50):.3g} ms, 50 hits a page at most"
+    return [
+        Figure(MIRROR, f"ours, report of {plan.reading:,} issues", "ours", median(stored), "ms", target=report),
+        Figure(
+            MIRROR, f"ours, search in {plan.issues:,}", "ours", percentile(looks, 95), "ms", note=note, target=search
+        ),
+    ]
+
+
+def _issue(number: int) -> dict[str, Any]:
+    words = [WORDS[(number // 10**place) % 10] for place in range(5)]
+    return {
+        "key": f"AURORA-{number}",
+        "summary": f"{words[0].capitalize()} {words[1]} № {number}",
+        "description": " ".join(words * 12),
+        "status": "Открыт",
+        "priority": "Средний",
+        "labels": [words[2]],
+    }
+
+
+def _searches(hub: OurQueue, count: int) -> Iterator[float]:
+    """Common words, rare ones, and what is nowhere: the last has to look everywhere."""
+    texts = ("сертификат", "№ 4321", "AURORA-77", "такого слова нет", "архив панель")
+    for number in range(count):
+        yield timed(hub.search, texts[number % len(texts)])[0]

@@ -1,0 +1,181 @@
+"""`make bench ONLY=queue`: the durable cycle of a command, its growth and large batches, beside raw sqlite3 and peers.
+
+Each database has its section of contenders (`DATABASES`): the floor first, then the peers, ours last.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tests.bench.catalogue import installed
+from tests.bench.measuring import median, middle_ratio, scratch, settle, told
+from tests.bench.our_queue import OurQueue
+from tests.bench.queue_contenders import CONTENDERS, FLOOR, Durable, Queue
+from tests.bench.reporting import Figure, Target
+
+OURS: Final = "ours"
+STEPS: Final = ("enqueue", "claim", "report")
+FEW: Final = 200
+SMALL_TABLE: Final = 1_000
+CYCLE: Final = {
+    "full": "durable enqueue → claim → report, SQLite FULL",
+    "normal": "enqueue → claim → report, SQLite NORMAL",
+}
+GROWTH: Final = "claim, SQLite NORMAL"
+BATCH: Final = "one batch, SQLite FULL"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much is measured."""
+
+    blocks: int
+    cycles: int
+    finished: int
+    waiting: int
+    claims: int
+    batches: int
+
+
+FULL: Final = Plan(8, 40, 1_000_000, 100_000, 60, 5)
+QUICK: Final = Plan(2, 5, 2_000, 1_000, 5, 1)
+
+
+def figures(*, quick: bool) -> list[Figure]:
+    plan = QUICK if quick else FULL
+    found = cycles(plan, "full", Target("queue cycle against raw sqlite3, FULL", "≤", 1.15))
+    found += cycles(plan, "normal", Target("queue cycle against raw sqlite3, NORMAL", "≤", 2.5))
+    found += growth(plan, "finished", plan.finished, lambda size: (size, FEW))
+    found += growth(plan, "waiting", plan.waiting, lambda size: (0, size))
+    return found + large_batch(plan)
+
+
+def _present(name: str) -> bool:
+    return installed({"huey SqliteStorage": "huey", "persist-queue SQLiteAckQueue": "persist-queue"}.get(name, name))
+
+
+def _contenders() -> dict[str, type[Queue]]:
+    return {**{name: made for name, made in CONTENDERS.items() if _present(name)}, OURS: OurQueue}
+
+
+@contextlib.contextmanager
+def _opened(name: str, root: Path, durable: Durable) -> Any:
+    folder = root / f"{len(list(root.iterdir()))}-{name.split(' ')[0]}"
+    folder.mkdir()
+    with contextlib.closing(_contenders()[name](folder, durable)) as queue:
+        yield queue
+
+
+def timed(work: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
+    begin = time.perf_counter()
+    answer = work(*arguments)
+    return (time.perf_counter() - begin) * 1000, answer
+
+
+# --- the cycle
+
+
+def cycles(plan: Plan, durable: Durable, target: Target) -> list[Figure]:
+    took: dict[str, list[dict[str, float]]] = {name: [] for name in _contenders()}
+    with scratch() as root, contextlib.ExitStack() as stack:
+        queues = {name: stack.enter_context(_opened(name, root, durable)) for name in took}
+        for queue in queues.values():
+            _cycles(queue, 5)
+        for number in range(plan.blocks):
+            told(f"queue: {durable}, block {number + 1} of {plan.blocks}")
+            for name, queue in queues.items():
+                settle()
+                took[name].append(_cycles(queue, plan.cycles))
+    found = [_cycle_figure(name, took, durable, target) for name in took]
+    best = min((figure for figure in found if figure.kind == "peer"), key=lambda figure: figure.value, default=None)
+    if best is not None:
+        ahead = Target(f"queue cycle against the best peer, {durable.upper()}", "≤", 1)
+        ratio = middle_ratio(zip(_sums(took[OURS]), _sums(took[best.who]), strict=True))
+        value = median(_sums(took[OURS]))
+        note = f"the best: {best.who}"
+        found.append(
+            Figure(CYCLE[durable], "ours, against the best peer", "ours", value, "ms", best.value, ratio, note, ahead)
+        )
+    return found
+
+
+def _cycles(queue: Any, count: int) -> dict[str, float]:
+    """The median milliseconds of each step. One command at a time, as the hub hands them out."""
+    steps: dict[str, list[float]] = {step: [] for step in STEPS}
+    for _ in range(count):
+        steps["enqueue"].append(timed(queue.enqueue)[0])
+        milliseconds, ticket = timed(queue.claim)
+        steps["claim"].append(milliseconds)
+        steps["report"].append(timed(queue.report, ticket)[0])
+        if isinstance(queue, OurQueue):
+            queue.tidy()
+    return {step: median(values) for step, values in steps.items()}
+
+
+def _sums(blocks: list[dict[str, float]]) -> list[float]:
+    return [sum(block.values()) for block in blocks]
+
+
+def _cycle_figure(name: str, took: dict[str, list[dict[str, float]]], durable: Durable, target: Target) -> Figure:
+    sums = _sums(took[name])
+    ratio = middle_ratio(zip(sums, _sums(took[FLOOR]), strict=True))
+    note = ", ".join(f"{step} {median(block[step] for block in took[name]):.3g}" for step in STEPS)
+    kind, goal = ("ours", target) if name == OURS else ("floor" if name == FLOOR else "peer", None)
+    return Figure(CYCLE[durable], name, kind, median(sums), "ms", median(_sums(took[FLOOR])), ratio, note, goal)
+
+
+# --- growth
+
+
+def growth(plan: Plan, what: str, size: int, filling: Callable[[int], tuple[int, int]]) -> list[Figure]:
+    """The claim of a large table against the same of a small one, both open at once."""
+    small = SMALL_TABLE if what == "finished" else FEW
+    found = []
+    for name in _contenders():
+        told(f"queue: {size:,} {what}, {name}")
+        with scratch() as root, _opened(name, root, "normal") as little, _opened(name, root, "normal") as large:
+            little.fill(*filling(small))
+            large.fill(*filling(size))
+            settle()
+            pairs = [_claims(little, large, plan.claims // 5 or 1) for _ in range(5)]
+        ratio = middle_ratio((big, few) for few, big in pairs)
+        value, reference = median(big for _, big in pairs), median(few for few, _ in pairs)
+        target = None
+        if name == OURS:
+            target = Target(f"queue claim, {size:,} {what} against a small table", "≤", 1.2)
+        kind = "ours" if name == OURS else "floor" if name == FLOOR else "peer"
+        note = f"small table: {reference:.3g} ms"
+        found.append(Figure(f"{GROWTH}, {size:,} {what}", name, kind, value, "ms", reference, ratio, note, target))
+    return found
+
+
+def _claims(little: Any, large: Any, count: int) -> tuple[float, float]:
+    took: tuple[list[float], list[float]] = ([], [])
+    for _ in range(count):
+        for queue, values in zip((little, large), took, strict=True):
+            milliseconds, ticket = timed(queue.claim)
+            values.append(milliseconds)
+            queue.report(ticket)
+    return median(took[0]), median(took[1])
+
+
+# --- batches
+
+
+def large_batch(plan: Plan) -> list[Figure]:
+    told("queue: batches of 1,000")
+    with scratch() as root, _opened(OURS, root, "full") as ours, _opened(FLOOR, root, "full") as floor:
+        took, beside = [], []
+        for _ in range(plan.batches):
+            settle()
+            beside.append(timed(floor.fill, 0, 1_000)[0])
+            took.append(timed(ours.create, 1_000)[0])
+    target = Target("batch of 1,000 commands, validated and stored", "≤", 1_000, of_ratio=False, unit="ms")
+    ratio = middle_ratio(zip(took, beside, strict=True))
+    return [
+        Figure(BATCH, f"{FLOOR}, 1,000 rows in one commit", "floor", median(beside), "ms", ratio=1.0),
+        Figure(BATCH, "ours, 1,000 commands", "ours", median(took), "ms", median(beside), ratio, target=target),
+    ]
