@@ -44,8 +44,8 @@ def apply(
         try:
             batch = hub.create("/batches", body)
         except Refused as refusal:
-            faults = Problem.model_validate(refusal.problem).errors
-            if refusal.status != 422 or not faults:
+            faults = Problem.model_validate(refusal.problem).errors if refusal.status == 422 else ()
+            if not faults:
                 raise
             raise _faulty(file, batch_file.located(faults)) from refusal
         if wait:

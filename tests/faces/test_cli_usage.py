@@ -99,6 +99,7 @@ def test_init_makes_a_home_for_this_person_alone(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert json.loads(result.stdout)["home"] == str(home)
     assert stat.S_IMODE((home / "token").stat().st_mode) == 0o600
+    assert stat.S_IMODE((home / "settings.toml").stat().st_mode) == 0o600
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
     assert len((home / "token").read_text().strip()) == 64
     assert "port = 9001" in (home / "settings.toml").read_text()

@@ -173,3 +173,9 @@ def test_faults_of_form_and_of_content_come_together() -> None:
     text = "commands:\n- {type: refresh, jql: a, jql: b}\n- nothing\n- {type: ensure_feilds, key: A-1, duedate: x}\n"
     found = everything_wrong(read_batch_file(text.encode(), "yaml"))
     assert [finding.position.line for finding in found] == [2, 3, 4]
+
+
+def test_what_follows_from_a_bad_form_is_not_said_again() -> None:
+    text = "commands:\n- ensure_fields:\n    type: refresh\n    keys: 5\n- {type: refresh, jql: a, jql: b}\n"
+    found = everything_wrong(read_batch_file(text.encode(), "yaml"))
+    assert [finding.position.line for finding in found] == [2, 5]
