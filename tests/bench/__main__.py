@@ -1,6 +1,7 @@
 """`python -m tests.bench --only relay`: ours beside floors and peers in one run, as a table and a line of JSON."""
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -23,6 +24,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a smoke run: it proves that everything works, no more")
     options = parser.parse_args()
     sys.path.append(str(PEERS))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # through every `with`: mounts, processes, scratch
     began, found = time.monotonic(), list[Figure]()
     for suite in [options.only] if options.only else SUITES:
         measure: Callable[..., list[Figure]] = import_module(f"tests.bench.{suite}_suite").figures

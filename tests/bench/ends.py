@@ -8,6 +8,7 @@ import os
 import select
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -86,6 +87,12 @@ def say(what: Any) -> None:
     print(json.dumps(what), flush=True)
 
 
+def _end_with_input() -> None:
+    # A serving end gets no orders: its input ends when the runner does, whatever ended it.
+    sys.stdin.read()
+    os._exit(0)
+
+
 def main(arguments: Sequence[str]) -> None:
     role, name, share, local = arguments
     sys.path.append(str(PEERS))
@@ -93,6 +100,7 @@ def main(arguments: Sequence[str]) -> None:
 
     Path(local).mkdir(parents=True, exist_ok=True)
     if role == "serve":
+        threading.Thread(target=_end_with_input, daemon=True).start()
         ROUND_TRIPS[name].serve(Path(share), Path(local), lambda: say("ready"))
     obey = end_of(role, name, Path(share), Path(local))
     say("ready")
