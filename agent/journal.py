@@ -15,7 +15,7 @@ from agent.records import RECORD, Answered, AnyRecord
 from agent.recovery import Memory, condensed, memory_of, remembered
 from relay.ports import Clock
 
-MAX_LINE: Final = 4_000_000  # a record longer than this is damage
+MAX_LINE: Final = 128 * 2**20  # bytes; the report of a large refresh is the longest record
 COMPACT_OVER: Final = 2_000_000  # bytes: about ten thousand commands' worth of records
 KEPT_LINES: Final = 2_000  # after a compaction, for people who read the journal
 

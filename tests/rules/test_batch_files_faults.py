@@ -169,6 +169,11 @@ def test_a_fault_without_a_place_of_its_own_stands_at_what_holds_it() -> None:
     ]
 
 
+def test_a_fault_of_a_whole_command_stands_at_its_start() -> None:
+    found = judged("commands:\n\n- {type: ensure_link, source: AURORA-1, target: AURORA-1, link_type: связанные}\n")
+    assert found == [(3, "an issue cannot be linked to itself", None)]
+
+
 def test_faults_of_form_and_of_content_come_together() -> None:
     text = "commands:\n- {type: refresh, jql: a, jql: b}\n- nothing\n- {type: ensure_feilds, key: A-1, duedate: x}\n"
     found = everything_wrong(read_batch_file(text.encode(), "yaml"))
