@@ -30,7 +30,7 @@ def _page(context: Context, call: Call, values: list[dict[str, Any]]) -> Answer:
 
 
 def get_boards(context: Context, call: Call) -> Answer:
-    context.login  # noqa: B018 - the anonymous are turned away here
+    context.require_login()
     wanted = call.query("projectKeyOrId").upper(), call.query("type"), call.query("name").lower()
     boards = [
         board

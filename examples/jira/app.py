@@ -53,8 +53,7 @@ class JiraTransport(httpx2.BaseTransport):
         self.jira = jira
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        raw_path, _, query = request.url.raw_path.partition(b"?")
-        del raw_path
+        _, _, query = request.url.raw_path.partition(b"?")
         headers = {name.lower(): value for name, value in request.headers.items()}
         call = Call(request.method, request.url.path, query.decode("ascii"), headers, request.read())
         answer = self.jira.serve(call)

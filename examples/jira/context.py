@@ -47,6 +47,10 @@ class Context:
             raise Refusal(401, ["You do not have the permission to see the specified issue.", "Login Required"])
         return self.user.name
 
+    def require_login(self) -> None:
+        """Turn the anonymous away."""
+        assert self.login
+
     @property
     def zone(self) -> timezone:
         return timezone(timedelta(hours=self.settings.zone_hours))
@@ -75,7 +79,7 @@ class Context:
         found = self.store.issue(int(key)) if key.isdigit() else self.store.issue_by_key(key)
         if found is None or not self.sees(found):
             raise Refusal(404, [NO_SUCH_ISSUE])  # the same for what is forbidden
-        self.login  # noqa: B018 - an anonymous reader learns only here that a log-in is needed, as in Jira
+        self.require_login()  # an anonymous reader learns only here that a log-in is needed, as in Jira
         return found
 
     def projects(self) -> tuple[Project, ...]:

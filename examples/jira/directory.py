@@ -1,5 +1,6 @@
 """What Jira says about itself: server, user, fields, types, priorities, statuses, projects."""
 
+import json
 from typing import Any
 
 from examples.jira.catalogue import ISSUE_TYPES, PRIORITIES, RESOLUTIONS, STATUSES, USERS
@@ -61,6 +62,17 @@ def statuses(context: Context, _call: Call) -> Answer:
     return answer_json(200, [status_bean(context, one) for one in STATUSES])
 
 
+def named(context: Context, call: Call) -> Answer:
+    """`priority/{id}`, `issuetype/{id}`, `status/{id}`, `resolution/{id}`: one entry of a list."""
+    kind = call.params["kind"]
+    lists = {"priority": priorities, "issuetype": issue_types, "status": statuses, "resolution": resolutions}
+    entries = json.loads(lists[kind](context, call).body)
+    found = next((one for one in entries if one["id"] == call.params["id"]), None)
+    if found is None:
+        raise Refusal(404, [f"The {kind} with id '{call.params['id']}' does not exist"])
+    return answer_json(200, found)
+
+
 def resolutions(context: Context, _call: Call) -> Answer:
     return answer_json(200, [resolution_bean(context, one.id) for one in RESOLUTIONS])
 
@@ -89,7 +101,7 @@ def project_statuses(context: Context, call: Call) -> Answer:
 
 
 def user(context: Context, call: Call) -> Answer:
-    context.login  # noqa: B018 - the anonymous are turned away here
+    context.require_login()
     name, key = call.query("username"), call.query("key")
     found = next((one for one in USERS if one.name == name or one.key == key), None)
     if found is None:

@@ -158,4 +158,9 @@ def perform(context: Context, edit: Edit) -> Any:
     action = _ACTIONS.get(str(edit.get("action")))
     if action is None:
         raise Refusal(422, [f"no action '{edit.get('action')}'; known: {', '.join(sorted(_ACTIONS))}"])
-    return action(context, edit)
+    try:
+        return action(context, edit)
+    except KeyError as lacking:
+        raise Refusal(422, [f"the edit '{edit['action']}' lacks {lacking}: {(action.__doc__ or '').strip()}"]) from None
+    except StopIteration:
+        raise Refusal(422, [f"the edit '{edit['action']}' names a status or link type that does not exist"]) from None

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import httpx2
 from pydantic import BaseModel, ConfigDict, Field
@@ -35,6 +35,7 @@ class Fault(BaseModel):
         "truncate_json",
         "rate_limit",
         "refuse",
+        "edit",
     ]
     id: int = 0
     number: int | None = None
@@ -46,6 +47,7 @@ class Fault(BaseModel):
     status: int = Field(default=503, ge=200, le=599)  # of an html page or a refusal
     messages: tuple[str, ...] = ()  # of a refusal in Jira's own JSON: nothing was executed
     errors: Mapping[str, str] = {}
+    edit: Mapping[str, Any] = {}  # what a person does just before the request is executed
     executed: bool = False  # whether Jira worked before the proxy's html page went out
     retry_after: str | None = "0"  # of a rate_limit; may be an HTTP date
     interval_seconds: int = 60
@@ -59,7 +61,7 @@ class Fault(BaseModel):
     @property
     def executes(self) -> bool:
         """Whether Jira does its work under this fault."""
-        return self.kind in ("execute_then_drop", "delay", "error_after_execute", "truncate_json") or (
+        return self.kind in ("execute_then_drop", "delay", "error_after_execute", "truncate_json", "edit") or (
             self.kind == "html" and self.executed
         )
 
@@ -96,7 +98,7 @@ def spoiled(fault: Fault, answer: Answer) -> Answer:
         case "rate_limit":
             bucket = Bucket(limit=0, interval_seconds=fault.interval_seconds, fill_rate=1, html=fault.html)
             return too_many(bucket, fault.retry_after)
-        case "delay":
+        case "delay" | "edit":
             return answer
 
 

@@ -116,7 +116,7 @@ def get_issue(context: Context, call: Call) -> Answer:
 def edit_issue(context: Context, call: Call) -> Answer:
     issue = context.issue(call.params["key"])
     body = call.json_object()
-    if not isinstance(body.get("fields") or body.get("update"), dict):
+    if not ("fields" in body or "update" in body):
         raise Refusal(400, ["one of 'fields' or 'update' required"])
     if call.query("notifyUsers") == "false":
         raise Refusal(403, ["To discard the user notification either admin or project admin permissions are required."])

@@ -90,7 +90,7 @@ def _link(context: Context, call: Call) -> Link:
     found = context.store.link(int(text)) if text.isdigit() else None
     if found is None:
         raise Refusal(404, [f"No issue link with id '{text}' exists."])
-    context.login  # noqa: B018 - the anonymous are turned away here
+    context.require_login()
     return found
 
 

@@ -24,6 +24,7 @@ _TABLE: Final[tuple[tuple[str, Mapping[str, Handler]], ...]] = (
     (f"{_API}/issuetype", {"GET": directory.issue_types}),
     (f"{_API}/status", {"GET": directory.statuses}),
     (f"{_API}/resolution", {"GET": directory.resolutions}),
+    (f"{_API}/(?P<kind>priority|issuetype|status|resolution)/(?P<id>[^/]+)", {"GET": directory.named}),
     (f"{_API}/project", {"GET": directory.all_projects}),
     (f"{_API}/project/(?P<project>[^/]+)", {"GET": directory.project}),
     (f"{_API}/project/(?P<project>[^/]+)/statuses", {"GET": directory.project_statuses}),

@@ -148,7 +148,8 @@ def _search(context: Context, asked: _Asked) -> Answer:
         raise Refusal(400, wrong)
     known = context.store.indexed_issues(context.now - context.switches.index_lag_seconds) if context.user else []
     found = [one for one in known if not one.archived and context.sees(one) and index.holds(query.where, one)]
-    size = min(asked.size, context.switches.search_cap)
+    cap = context.switches.search_cap
+    size = cap if asked.size < 0 else min(asked.size, cap)
     fields = chosen_fields(context, asked.fields, "*navigable")
     shown = []
     for stale in _sorted(found, query)[asked.start : asked.start + size]:
@@ -175,7 +176,7 @@ def post_search(context: Context, call: Call) -> Answer:
     if type(start) is not int or type(size) is not int or not isinstance(fields, list):
         raise Refusal(400, ["Can not deserialize instance of int out of this token"])
     validate = str(body.get("validateQuery", True)).lower() != "false"
-    asked = _Asked(str(body.get("jql") or ""), max(start, 0), max(size, 0), [str(f) for f in fields], validate, [])
+    asked = _Asked(str(body.get("jql") or ""), max(start, 0), size, [str(f) for f in fields], validate, [])
     return _search(context, asked)
 
 
@@ -184,7 +185,7 @@ def get_search(context: Context, call: Call) -> Answer:
     asked = _Asked(
         call.query("jql"),
         max(call.number("startAt", 0), 0),
-        max(call.number("maxResults", _DEFAULT_PAGE), 0),
+        call.number("maxResults", _DEFAULT_PAGE),
         call.query("fields").split(","),
         validate,
         call.query("properties").split(","),

@@ -1,7 +1,5 @@
 """The fake Jira itself: one request in, one answer out, everything journalled. Knows no sockets and no ASGI."""
 
-import threading
-
 from examples.jira import control, page
 from examples.jira.auth import admit, xsrf_refusal
 from examples.jira.catalogue import User
@@ -25,7 +23,6 @@ class FakeJira:
         self.clock = clock
         self.store = Store(settings.database)
         self._buckets = Buckets()
-        self._lock = threading.Lock()
         with self.store.transaction():
             if self.store.recall("planted") is None:
                 plant(self.context())
@@ -54,6 +51,8 @@ class FakeJira:
             self.clock.sleep(fault.seconds)  # before the execution and outside the lock: others go on
         answer = Answer(0)
         with self.store.transaction():
+            if fault is not None and fault.kind == "edit":
+                control.perform_edit(self.context(), fault.edit)
             context = self.context(request=number)
             if fault is None or fault.executes:
                 answer = self._filtered(context, call)
@@ -125,5 +124,6 @@ class FakeJira:
             ("x-anodeid", "node1"),
             ("x-ausername", context.user.name if context.user else "anonymous"),
             ("x-asessionid", f"s{number}"),
+            *([("x-seraph-loginreason", "OK")] if context.user else []),
             ("cache-control", "no-cache, no-store, no-transform"),
         ]

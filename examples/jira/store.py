@@ -85,8 +85,8 @@ class Store:
     def save_issue(self, issue: Issue, now: float) -> None:
         body = json.dumps(asdict(issue), ensure_ascii=False)
         self._sql.execute("INSERT OR REPLACE INTO issues VALUES (?, ?)", (issue.id, body))
-        for key in (issue.key, *issue.old_keys):
-            self._sql.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (key.upper(), issue.id))
+        # The rows of keys it had before stay: they lead here for ever.
+        self._sql.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (issue.key.upper(), issue.id))
         self._sql.execute(
             "DELETE FROM versions WHERE issue_id = ? AND at <"
             " (SELECT max(at) FROM versions WHERE issue_id = ? AND at <= ?)",

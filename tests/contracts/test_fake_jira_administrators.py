@@ -92,3 +92,19 @@ def test_a_name_a_user_sees_translated_is_not_taken_in_a_write(world: World) -> 
     world.put(ISSUE, {"fields": {"priority": {"name": "High"}}}, 400)
     world.put(ISSUE, {"fields": {"priority": {"name": "Высокий"}}})
     assert world.fields("AURORA-1538")["priority"]["name"] == "High"
+
+
+def test_a_person_may_edit_between_our_reading_and_our_writing(world: World) -> None:
+    world.put(ISSUE, {"fields": {"labels": ["a", "b"]}})
+    edit = {"action": "edit", "key": "AURORA-1538", "fields": {"labels": ["a", "b", "c"]}, "user": "petrova"}
+    world.fault("edit", method="PUT", edit=edit)
+    world.fields("AURORA-1538")
+    world.put(ISSUE, {"update": {"labels": [{"add": "x"}, {"remove": "a"}]}})
+    assert world.fields("AURORA-1538")["labels"] == ["b", "c", "x"]
+
+
+@pytest.mark.parametrize("kind", ["priority", "issuetype", "status", "resolution"])
+def test_every_entry_of_a_list_is_found_by_its_id(world: World, kind: str) -> None:
+    for entry in world.get(f"{API}/{kind}"):
+        assert world.get(f"{API}/{kind}/{entry['id']}") == entry
+    assert world.client.get(f"{API}/{kind}/999").status_code == 404

@@ -217,6 +217,8 @@ def test_the_journal_has_every_request_with_its_time_and_nothing_of_the_control_
         ("faults", {"kind": "explode"}),
         ("edits", {"action": "explode"}),
         ("edits", {"action": "edit", "user": "nobody"}),
+        ("edits", {"action": "edit", "fields": {}}),
+        ("edits", {"action": "status", "key": "AURORA-1533", "status": "Нет такого"}),
     ],
 )
 def test_a_wrong_control_call_is_refused(world: World, path: str, body: object) -> None:
