@@ -108,7 +108,7 @@ def get_state(context: Context, _call: Call) -> Answer:
     return answer_json(200, {"issues": issues, "links": links, "sprints": sprints})
 
 
-_HANDLERS: Final[Mapping[str, Callable[[Context, Call], Answer]]] = {
+HANDLERS: Final[Mapping[str, Callable[[Context, Call], Answer]]] = {
     "GET /control/requests": get_requests,
     "GET /control/state": get_state,
     "GET /control/faults": get_faults,
@@ -124,9 +124,9 @@ _HANDLERS: Final[Mapping[str, Callable[[Context, Call], Answer]]] = {
 
 def serve(context: Context, call: Call) -> Answer:
     """Answer a control call; 422 with what is wrong with it."""
-    handler = _HANDLERS.get(f"{call.method} {re.sub('/+$', '', call.path)}")
+    handler = HANDLERS.get(f"{call.method} {re.sub('/+$', '', call.path)}")
     if handler is None:
-        return answer_json(404, {"error": "no such control call", "known": sorted(_HANDLERS)})
+        return answer_json(404, {"error": "no such control call", "known": sorted(HANDLERS)})
     try:
         return handler(context, call)
     except ValidationError as error:

@@ -136,7 +136,7 @@ def _save_sprint(context: Context, edit: Edit) -> Any:
     return made
 
 
-_ACTIONS: Final[Mapping[str, Callable[[Context, Edit], Any]]] = {
+ACTIONS: Final[Mapping[str, Callable[[Context, Edit], Any]]] = {
     "create": _create,
     "edit": _edit,
     "comment": _comment,
@@ -155,9 +155,9 @@ _ACTIONS: Final[Mapping[str, Callable[[Context, Edit], Any]]] = {
 
 def perform(context: Context, edit: Edit) -> Any:
     """Do one edit as `context.user`; what it made (a key, an id), else null."""
-    action = _ACTIONS.get(str(edit.get("action")))
+    action = ACTIONS.get(str(edit.get("action")))
     if action is None:
-        raise Refusal(422, [f"no action '{edit.get('action')}'; known: {', '.join(sorted(_ACTIONS))}"])
+        raise Refusal(422, [f"no action '{edit.get('action')}'; known: {', '.join(sorted(ACTIONS))}"])
     try:
         return action(context, edit)
     except KeyError as lacking:

@@ -2,12 +2,18 @@
 
 import base64
 from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
 
 import httpx2
 import pytest
 from starlette.testclient import TestClient
 
+from examples import jira
 from examples.jira.app import create_app
+from examples.jira.control import HANDLERS
+from examples.jira.edits import ACTIONS
+from examples.jira.faults import Fault
 from tests.contracts.fake_jira_world import API, SETTINGS, HandClock, World
 
 ISSUE = f"{API}/issue/AURORA-1533"
@@ -232,3 +238,11 @@ def test_switches_and_faults_go_back_to_the_beginning(world: World) -> None:
     world.client.delete("/control/faults")
     assert world.get("/control/switches")["crlf"] is False
     assert world.get("/control/faults")["faults"] == []
+
+
+def test_the_instructions_name_every_fault_edit_and_control_call() -> None:
+    text = (Path(jira.__file__).parent / "README.md").read_text(encoding="utf-8")
+    kinds = get_args(Fault.model_fields["kind"].annotation)
+    calls = {call.split()[1] for call in HANDLERS}
+    missing = [word for word in (*kinds, *ACTIONS) if f"`{word}`" not in text]
+    assert missing + [call for call in calls if call not in text] == []
