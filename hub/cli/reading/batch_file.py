@@ -55,7 +55,7 @@ class BatchFile:
                 yield Finding(self.positions[name], what, f'put it in quotes: "{text}"', name)
         else:
             name = (fault.field or "").rpartition(".")[2]
-            what = f"{name}: {fault.detail}" if name else fault.detail
+            what = fault.detail if not name or name.startswith("commands[") else f"{name}: {fault.detail}"
             yield Finding(position, what, fault.hint, fault.field)
 
     def _value(self, field: str) -> Any:
