@@ -1,4 +1,4 @@
-"""`jira-hub watch` on a terminal of its own, and past a hub that goes away for a moment."""
+"""`jira-hub watch` on a terminal of its own; a hub that goes away for a moment, an answer that is lost."""
 
 import os
 import pty
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hub.cli.client import HubClient, NotRunning
+from hub.cli.client import AnswerLost, HubClient, NotRunning
 from hub.cli.watching import watch_batch
 from protocol.messages import ClaimRequest, Report
 from tests.faces.running_hub import running_hub
@@ -84,3 +84,25 @@ def test_a_watch_goes_on_past_a_hub_that_is_restarted(tmp_path: Path, capsys: py
                 watch_batch(client, 1, as_json=False, timeout=2.5)
             assert client.asked > 4
     assert "#1 ensure_fields AURORA-1533 duedate: done" in capsys.readouterr().err
+
+
+class _Forgetful(HubClient):
+    """A connection that loses the first answer after the hub has done what it was asked."""
+
+    asked = 0
+
+    def _ask(self, method: str, path: str, **request: Any) -> Any:
+        answer = super()._ask(method, path, **request)
+        self.asked += 1
+        if self.asked == 1:
+            raise AnswerLost("the answer was lost")
+        return answer
+
+
+def test_a_batch_whose_answer_was_lost_is_asked_for_again_and_made_once(tmp_path: Path) -> None:
+    with running_hub(tmp_path / "home") as hub:
+        token = (hub.home / "token").read_text().strip()
+        with _Forgetful(hub.address, token, "main") as client:
+            batch = client.create("/batches", {"author": "ivanov", "title": "Октябрь", "commands": WISHES})
+            assert client.asked == 2
+            assert [each["id"] for each in client.get("/batches")["items"]] == [batch["id"]]

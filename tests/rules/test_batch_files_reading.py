@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hub.batching import Accepted, checked_batch
+from hub.cli.reading import yaml_tree
 from hub.cli.reading.batch_file import BatchFile, form_of, read_batch_file
 from protocol.commands import COMMAND_TYPES
 
@@ -164,3 +166,15 @@ def test_no_bytes_make_the_reader_fall_over(data: bytes, form: str) -> None:
 @given(st.text("{}[]:,\"'-&*!|>#%@` \n\tab1~<=?.", max_size=60), st.sampled_from(["yaml", "json", "csv"]))
 def test_no_marks_make_the_reader_fall_over(text: str, form: str) -> None:
     read_batch_file(text.encode(), form)  # type: ignore[arg-type]  # sampled from the forms
+
+
+@pytest.mark.skipif(not yaml.__with_libyaml__, reason="there is only one parser to compare")
+@pytest.mark.parametrize(
+    "text", [(EXAMPLES / "demo.yaml").read_text(encoding="utf-8"), "a: [", "[" * 3_000, "- {a: b, a: c}"]
+)
+def test_both_parsers_of_yaml_see_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fast = yaml_batch(text)
+    monkeypatch.setattr(yaml_tree, "_LOADER", yaml.SafeLoader)
+    slow = yaml_batch(text)
+    assert (slow.commands, slow.positions) == (fast.commands, fast.positions)
+    assert len(slow.findings) == len(fast.findings)
