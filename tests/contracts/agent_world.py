@@ -8,12 +8,15 @@ import httpx2
 
 from agent.hub import HubAnswer
 from agent.jira import Access
-from agent.journal import JournalFile
+from agent.journal import JournalFile, line_of
 from agent.ports import HubUnreachable
+from agent.records import AnyRecord
 from agent.runner import Event, Runner, Settings
 from agent.serve import assemble, names_cache
 from agent.site import Wanted
 from examples.jira.app import JiraTransport, create_app
+from examples.jira.control import remember_faults
+from examples.jira.faults import Fault
 from examples.jira.server import FakeJira
 from examples.jira.settings import DEFAULT_TOKEN, JiraSettings
 from protocol.commands import DEFAULT_GAPS
@@ -110,26 +113,41 @@ class Killed(BaseException):
     """The power went: the agent's process is gone."""
 
 
-class Wire(httpx2.BaseTransport):
-    """The way to the fake Jira. `kill_before` and `kill_after` end the agent around the n-th request from now."""
+class Doom:
+    """Counts the points at which the power can go, and lets it go at one of them."""
 
-    def __init__(self, jira: FakeJira) -> None:
+    def __init__(self) -> None:
+        self.points = 0
+        self.at: int | None = None
+
+    def pass_by(self) -> None:
+        number, self.points = self.points, self.points + 1
+        if number == self.at:
+            raise Killed
+
+
+class Wire(httpx2.BaseTransport):
+    """The way to the fake Jira. `calls` are (moment, life, method, path); `faults` hit the n-th request from `sent`
+    0: before Jira works, or after."""
+
+    def __init__(self, jira: FakeJira, clock: SimulatedClock, doom: Doom) -> None:
         self.inner = JiraTransport(jira)
+        self.clock = clock
+        self.doom = doom
+        self.life = 0
         self.sent = 0
-        self.kill_before: int | None = None
-        self.kill_after: int | None = None
+        self.calls: list[tuple[float, int, str, str]] = []
         self.faults: dict[int, Exception | httpx2.Response] = {}
         self.after_faults: dict[int, Exception | httpx2.Response] = {}
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         number, self.sent = self.sent, self.sent + 1
-        if number == self.kill_before:
-            raise Killed
+        self.doom.pass_by()
+        self.calls.append((self.clock.wall(), self.life, request.method, request.url.path))
         if number in self.faults:
             return self._fault(self.faults[number])
         response = self.inner.handle_request(request)
-        if number == self.kill_after:
-            raise Killed
+        self.doom.pass_by()
         if number in self.after_faults:
             return self._fault(self.after_faults[number])
         return response
@@ -140,6 +158,22 @@ class Wire(httpx2.BaseTransport):
         return fault
 
 
+class DoomedJournal(JournalFile):
+    """The real journal; the power can go before each record, in the middle of it, and after it."""
+
+    doom = Doom()
+
+    def append(self, record: AnyRecord) -> None:
+        self.doom.pass_by()
+        try:
+            self.doom.pass_by()
+        except Killed:
+            self._write(line_of(record)[:20])
+            raise
+        super().append(record)
+        self.doom.pass_by()
+
+
 class AgentWorld:
     """One fake Jira, one queue, one agent that can be killed and started again."""
 
@@ -148,7 +182,8 @@ class AgentWorld:
         self.clock = SimulatedClock()
         self.ids = SimulatedIds()
         self.jira: FakeJira = create_app(JiraSettings(), self.clock).jira
-        self.wire = Wire(self.jira)
+        self.doom = Doom()
+        self.wire = Wire(self.jira, self.clock, self.doom)
         self.queue = Queue(self.clock)
         self.events: list[Event] = []
         self.settings = settings or Settings(projects=frozenset({"AURORA"}))
@@ -157,7 +192,9 @@ class AgentWorld:
 
     def start(self) -> Runner:
         """A new process on what is durable."""
-        self.journal = JournalFile(self.folder / "journal.jsonl", self.clock, sync=lambda _: None)
+        self.journal = DoomedJournal(self.folder / "journal.jsonl", self.clock, sync=lambda _: None)
+        self.journal.doom = self.doom
+        self.wire.life += 1
         access = Access("http://jira", {"Authorization": f"Bearer {DEFAULT_TOKEN}"}, (DEFAULT_TOKEN,))
         self.runner = assemble(
             journal=self.journal,
@@ -195,6 +232,17 @@ class AgentWorld:
         self.run()
         return self.queue.reports[number]
 
-    def requests(self, method: str = "") -> list[Any]:
-        """The fake's journal of requests of this method, oldest first."""
-        return [one for one in self.jira.context.store.requests() if method in ("", one.method)]
+    def switch(self, **switches: Any) -> None:
+        """What an administrator changes in the fake."""
+        self.jira.store.remember("switches", switches)
+
+    def fault(self, *faults: Fault) -> None:
+        remember_faults(self.jira.store, list(faults))
+
+    def written(self) -> list[dict[str, Any]]:
+        """The requests that changed something in Jira, oldest first."""
+        return [one for one in self.jira.store.requests() if one["executed"]]
+
+    def requests(self) -> list[dict[str, Any]]:
+        """Every request Jira saw, oldest first."""
+        return self.jira.store.requests()

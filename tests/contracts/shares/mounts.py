@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -142,14 +143,27 @@ class FaultMount(Mount):
         return self
 
 
+class SshfsMount(Mount):
+    """A mount of a folder that the loopback sshd serves."""
+
+    def __init__(self, server: LoopbackSshd, backing: Path, point: Path, options: Sequence[str] = ()) -> None:
+        chosen = [part for option in (*server.client_options, *options) for part in ("-o", option)]
+        super().__init__(point, ["sshfs", "-f", *chosen, f"{server.user}@127.0.0.1:{backing}", point])
+        self._server = server
+
+    def lose_session(self) -> None:
+        """kill -9 for the ssh below sshfs: the network is gone, and without `reconnect` the mount with it."""
+        # sshfs makes itself no parent of its ssh; the key's path, which nobody else has, tells which it is.
+        mark = self._server.client_options[1].encode()
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                words = (folder / "cmdline").read_bytes().split(b"\0")
+                if words[0].endswith(b"ssh") and any(mark in word for word in words):
+                    os.kill(int(folder.name), signal.SIGKILL)
+
+
 def bindfs_mount(backing: Path, point: Path) -> Mount:
     return Mount(point, ["bindfs", "-f", backing, point])
-
-
-def sshfs_mount(server: LoopbackSshd, backing: Path, point: Path, options: Sequence[str] = ()) -> Mount:
-    chosen = [part for option in (*server.client_options, *options) for part in ("-o", option)]
-    command = ["sshfs", "-f", *chosen, f"{server.user}@127.0.0.1:{backing}", point]
-    return Mount(point, command)
 
 
 @contextlib.contextmanager
@@ -165,5 +179,5 @@ def mounted(kind: str, backing: Path, point: Path) -> Iterator[Mount]:
         else:
             need("sshfs", "sshd", "ssh-keygen")
             server = stack.enter_context(LoopbackSshd(point.with_name(f"{point.name}.sshd")))
-            mount = sshfs_mount(server, backing, point, SSHFS_UNCACHED if kind == "sshfs-uncached" else ())
+            mount = SshfsMount(server, backing, point, SSHFS_UNCACHED if kind == "sshfs-uncached" else ())
         yield stack.enter_context(mount)
