@@ -30,6 +30,7 @@ from relay.errors import (
 from relay.exchange import Exchange, RelayStatus, Settings
 from relay.folder import LocalFolder
 from relay.frames import PEER_OF, Frame, Message, frame_from, packed
+from relay.health import ShareHealth
 from relay.link import Link, Parcel
 from relay.looking import Doubts, Lookout
 from relay.names import AnyName, FrameName, frame_name
@@ -60,11 +61,8 @@ class SideDriver:
         self._doubts = Doubts()
         self._known: set[str] = set()
         self._refuse: deque[str] = deque()
-        self._share: ShareState = "ok"
-        self._detail = "not looked at yet"
-        self._fault_on_write = False
-        self._down_since = -math.inf
-        self._retry_at = -math.inf
+        self._health = ShareHealth(self.profile.retry_seconds, self.clock.monotonic())
+        self._beacon_doubted = False
         self._busy_since: float | None = None
         self._clocks = (self.clock.wall(), self.clock.monotonic())
         self._watching = False
@@ -111,7 +109,7 @@ class SideDriver:
         busy = self._busy_since
         if busy is not None and self.clock.monotonic() - busy > self.profile.stuck_seconds:
             return "stuck", "a call on the share does not come back"
-        return self._share, self._detail
+        return self._health.state, self._health.detail
 
     def heard_seconds(self) -> float | None:
         """How long ago the peer was heard."""
@@ -182,17 +180,16 @@ class SideDriver:
         if self._exchange.prepare(now):
             state.commit()
         self._exchange.settle()
-        if self._share == "ok" or (self._fault_on_write and self._retry_at <= now):
-            self._guarded(lambda: self._publish(link), on_write=True, now=now)
-            self._guarded(lambda: self._tidy(link), on_write=True, now=now)
+        if self._health.may_write(now):
+            self._guarded(lambda: self._write(link), on_write=True, now=now)
         if self._inbox:
             return -math.inf
         return min(self._wake_at(link), self._exchange.wake_at())
 
     def _wake_at(self, link: Link) -> float:
         looks = min(self._lookout.due, self._doubts.wake_at)
-        if self._share != "ok":
-            return max(self._retry_at, looks) if not self._fault_on_write else min(self._retry_at, looks)
+        if self._health.state != "ok":
+            return min(self._health.retry_at, looks) if self._health.readable else max(self._health.retry_at, looks)
         return min(looks, link.wake_at(requests_open=self._exchange.requests_open()))
 
     # --- opening and closing
@@ -201,8 +198,8 @@ class SideDriver:
         try:
             beacon = beacon_from(self._folder.beacon())
             self._folder.prepare()
-        except (ShareFault, NotAFrame) as fault:
-            self._down(fault, now, on_write=False)
+        except (ShareFault, NotAFrame) as error:
+            self._down(error if isinstance(error, ShareFault) else ShareFault("lost", str(error)), now, on_write=False)
             self._opened.set()
             return False
         if not beacon.speaks(PROTOCOL):
@@ -212,7 +209,7 @@ class SideDriver:
         me = state.begin_life(beacon, self._settings.side, self.ids, self._settings.key)
         link = Link(me, state.peer(), self.profile, now)
         self._beacon, self._state = beacon, state
-        self._share, self._detail = "ok", "in use"
+        self._health.worked(now, on_write=False)
         # What earlier lives left behind is ours to delete, and of no use: whatever matters is sent anew.
         found = ((name, frame_name(name)) for name in self._folder.own())
         self._refuse.extend(name for name, parsed in found if parsed is not None)
@@ -231,52 +228,43 @@ class SideDriver:
             self._exchange.prepare(now)
             self._exchange.close()
             state.commit()
-            if self._share == "ok":
-                self._guarded(lambda: self._publish(link), on_write=True, now=now)
-                self._guarded(lambda: self._tidy(link), on_write=True, now=now)
+            if self._health.state == "ok":
+                self._guarded(lambda: self._write(link), on_write=True, now=now)
             state.close()
         self.bell.close()
 
     # --- the share
 
-    def _guarded(self, action: Callable[[], None], *, on_write: bool, now: float) -> None:
+    def _guarded(self, action: Callable[[], bool], *, on_write: bool, now: float) -> None:
+        """Do something with the share. Only an action that really touched it proves that it is ok again."""
         try:
-            action()
+            touched = action()
         except ShareFault as fault:
             self._down(fault, now, on_write=on_write)
             return
-        if self._share != "ok" and self._fault_on_write == on_write:
-            self._up()
+        if touched and (away := self._health.worked(self.clock.monotonic(), on_write=on_write)):
+            _LOG.warning("the share is ok again after %.1f s", away)
+            if self._link is not None:
+                self._link.postpone(away)
 
-    def _down(self, fault: ShareFault | NotAFrame, now: float, *, on_write: bool) -> None:
-        state: ShareState = fault.state if isinstance(fault, ShareFault) else "lost"
-        if self._share == "ok":
-            self._down_since = now
-        if self._share != state:
-            _LOG.warning("the share is %s: %s", state, fault)
-        self._share, self._detail = state, str(fault)
-        # A share that is gone is gone for both; one that refuses to be written to may still be read.
-        self._fault_on_write = on_write and state in ("full", "readonly", "denied")
-        self._retry_at = now + self.profile.retry_seconds
-        self._lookout.due = max(self._lookout.due, self._retry_at) if not self._fault_on_write else self._lookout.due
-
-    def _up(self) -> None:
-        now = self.clock.monotonic()
-        _LOG.warning("the share is ok again after %.1f s", now - self._down_since)
-        if self._link is not None:
-            self._link.postpone(now - self._down_since)
-        self._share, self._detail, self._fault_on_write = "ok", "in use", False
+    def _down(self, fault: ShareFault, now: float, *, on_write: bool) -> None:
+        if self._health.failed(fault, now, on_write=on_write):
+            _LOG.warning("the share is %s: %s", fault.state, fault)
+        if not self._health.readable:
+            self._lookout.due = max(self._lookout.due, self._health.retry_at)
 
     def _assure_beacon(self) -> None:
         """An empty or strange folder proves nothing, and swallows what is written into it."""
-        if self._folder.check():
+        if self._folder.check() and not self._beacon_doubted:
             return
+        self._beacon_doubted = True
         try:
             beacon = beacon_from(self._folder.beacon())
         except NotAFrame as error:
             raise ShareFault("lost", str(error)) from error
         if self._beacon is not None and beacon.link != self._beacon.link:
             raise ShareFault("foreign", f"this is link {beacon.name} ({beacon.link}), not {self._beacon.link}")
+        self._beacon_doubted = False
 
     def _note_jump(self, now: float) -> None:
         """Wall and monotonic clocks part when a machine sleeps or is restored: nothing is overdue then."""
@@ -291,7 +279,7 @@ class SideDriver:
 
     # --- receiving
 
-    def _scan(self, link: Link, now: float, *, announced: bool) -> None:
+    def _scan(self, link: Link, now: float, *, announced: bool) -> bool:
         started = self.clock.monotonic()
         self._watching = self.bell.listens()  # before the listing, so that nothing falls between the two
         self._assure_beacon()
@@ -311,6 +299,7 @@ class SideDriver:
         self._lookout.looked(now, cost, arrivals=arrivals, announced=announced)
         if more:
             self._lookout.due = now
+        return True
 
     def _look_at(self, link: Link, parsed: AnyName, name: str, now: float) -> int:
         """Read one file and act on it; 1 if it was new, 0 if there was nothing to see."""
@@ -357,7 +346,12 @@ class SideDriver:
 
     # --- sending
 
-    def _publish(self, link: Link) -> None:
+    def _write(self, link: Link) -> bool:
+        published = self._publish(link)
+        return self._tidy(link) or published
+
+    def _publish(self, link: Link) -> bool:
+        published = False
         for _ in range(self.profile.window + 1):
             now = self.clock.monotonic()
             due = link.outgoing(now, self.clock.wall(), requests_open=self._exchange.requests_open())
@@ -370,16 +364,21 @@ class SideDriver:
                     link.failed(publication, name_used=fault.name_used)
                     raise
                 link.published(publication, self.clock.monotonic())
+                published = True
             if not due:
-                return
+                break
+        return published
 
-    def _tidy(self, link: Link) -> None:
+    def _tidy(self, link: Link) -> bool:
+        deleted = False
         self._refuse.extend(str(name) for name in link.take_refuse())
         # Deleting costs as much as publishing: it waits while there is something to do, up to a limit.
         while self._refuse and (not self._inbox or len(self._refuse) > MAX_REFUSE):
             self._assure_beacon()
             self._folder.delete(self._refuse[0])
             self._refuse.popleft()
+            deleted = True
+        return deleted
 
 
 def _order(name: AnyName, epoch: str | None) -> tuple[bool, str, bool, int]:
