@@ -26,6 +26,7 @@ class JiraApp:
             await _lifespan(receive, send)
             return
         assert scope["type"] == "http", scope["type"]
+        arrived = self.jira.stamp()
         body = await _body(receive)
         call = Call(
             scope["method"],
@@ -35,7 +36,7 @@ class JiraApp:
             body,
         )
         # In a thread: a delayed answer holds up nobody else, and a client that hangs up does not stop the work.
-        answer = await anyio.to_thread.run_sync(self.jira.serve, call)
+        answer = await anyio.to_thread.run_sync(self.jira.serve, call, arrived)
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in _headers(answer)]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": answer.body})

@@ -1,5 +1,7 @@
 """The fake Jira itself: one request in, one answer out, everything journalled. Knows no sockets and no ASGI."""
 
+from dataclasses import dataclass
+
 from examples.jira import control, page
 from examples.jira.auth import admit, xsrf_refusal
 from examples.jira.catalogue import User
@@ -13,6 +15,12 @@ from examples.jira.store import Store
 from relay.ports import Clock
 
 _JOURNAL_BODY = 65_536  # characters of a body that the journal keeps
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    wall: float
+    monotonic: float
 
 
 class FakeJira:
@@ -36,17 +44,24 @@ class FakeJira:
         switches = Switches.model_validate(self.store.recall("switches", {}))
         return Context(self.store, self.settings, switches, self.clock.wall(), user, request)
 
-    def serve(self, call: Call) -> Answer:
-        """Answer one request; `ConnectionDropped` when a fault has it so."""
+    def stamp(self) -> Stamp:
+        """This moment on both clocks."""
+        return Stamp(self.clock.wall(), self.clock.monotonic())
+
+    def serve(self, call: Call, arrived: Stamp | None = None) -> Answer:
+        """Answer one request; `ConnectionDropped` when a fault has it so.
+
+        The journal shows `arrived`: taken before any waiting here, or gaps between requests would seem shorter.
+        """
         if call.path.startswith("/rest/"):
-            return self._rest(call)
+            return self._rest(call, arrived or self.stamp())
         with self.store.transaction():
             if call.path.startswith("/control/"):
                 return control.serve(self.context(), call)
             return page.serve(self.context(), call) or answer_html(404, "Oops, you've found a dead link.")
 
-    def _rest(self, call: Call) -> Answer:
-        number, fault = self._arrive(call)
+    def _rest(self, call: Call, arrived: Stamp) -> Answer:
+        number, fault = self._arrive(call, arrived)
         if fault is not None and fault.kind == "delay":
             self.clock.sleep(fault.seconds)  # before the execution and outside the lock: others go on
         answer = Answer(0)
@@ -70,13 +85,13 @@ class FakeJira:
             return spoiled(fault, answer)
         return shown.with_headers(self._headers(context, number))
 
-    def _arrive(self, call: Call) -> tuple[int, Fault | None]:
+    def _arrive(self, call: Call, arrived: Stamp) -> tuple[int, Fault | None]:
         """Journal the request before anything else: what arrived is known even if the fake is killed."""
         with self.store.transaction():
             number = self.store.open_request(
                 {
-                    "wall": self.clock.wall(),
-                    "monotonic": self.clock.monotonic(),
+                    "wall": arrived.wall,
+                    "monotonic": arrived.monotonic,
                     "boot_id": self.clock.boot_id(),
                     "method": call.method,
                     "path": call.path,

@@ -14,6 +14,7 @@ from examples.jira.app import create_app
 from examples.jira.control import HANDLERS
 from examples.jira.edits import ACTIONS
 from examples.jira.faults import Fault
+from examples.jira.http import Call
 from tests.contracts.fake_jira_world import API, SETTINGS, HandClock, World
 
 ISSUE = f"{API}/issue/AURORA-1533"
@@ -246,3 +247,11 @@ def test_the_instructions_name_every_fault_edit_and_control_call() -> None:
     calls = {call.split()[1] for call in HANDLERS}
     missing = [word for word in (*kinds, *ACTIONS) if f"`{word}`" not in text]
     assert missing + [call for call in calls if call not in text] == []
+
+
+def test_the_journal_shows_when_a_request_arrived_not_when_its_turn_came(world: World) -> None:
+    arrived = world.jira.stamp()
+    world.clock.pass_time(5)  # while another request was being served
+    call = Call("GET", ISSUE, "", {"authorization": "Bearer fake-jira-token"}, b"")
+    assert world.jira.serve(call, arrived).status == 200
+    assert world.requests()[-1]["monotonic"] == arrived.monotonic
