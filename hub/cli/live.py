@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from rich.console import Console, Group
@@ -36,7 +37,7 @@ class LiveView:
     def _picture(self, batch: Mapping[str, Any], agent: str, where: Progress) -> Group:
         title = Text(f"Batch {batch['id']} ", style="bold") + Text(one_line(batch.get("title", ""), 80))
         bar = Table.grid(padding=(0, 1))
-        left = f"at least {duration(where.seconds_left)} left" if not where.at_rest else "at rest"
+        left = "at rest" if where.at_rest else f"at least {duration(where.seconds_left)}, until {_clock(where.ends_at)}"
         bar.add_row(
             ProgressBar(total=max(where.total, 1), completed=where.finished, width=30),
             Text(f"{where.finished}/{where.total}"),
@@ -66,3 +67,8 @@ class LiveView:
         rows = max(5, self._console.height - _FRAME_LINES)
         start = max(0, min(where.finished - rows // 2, len(commands) - rows))
         return commands[start : start + rows]
+
+
+def _clock(at: float) -> str:
+    """`19:41`, of this machine's day."""
+    return datetime.fromtimestamp(at, UTC).astimezone().strftime("%H:%M")

@@ -10,7 +10,10 @@ from protocol.messages import TERMINAL
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`pause_seconds` is what is left of the current command's gap at most, `seconds_left` what the gaps still cost."""
+    """`pause_seconds` is what is left of the current command's gap at most, `seconds_left` what the gaps still cost.
+
+    `ends_at` is the moment before which the batch cannot be at rest, in seconds since 1970.
+    """
 
     total: int
     finished: int
@@ -18,6 +21,7 @@ class Progress:
     current: Mapping[str, Any] | None
     pause_seconds: float
     seconds_left: float
+    ends_at: float
 
     @property
     def at_rest(self) -> bool:
@@ -47,6 +51,7 @@ def progress(commands: Iterable[Mapping[str, Any]], gaps: Mapping[str, float], n
         current=current,
         pause_seconds=pause,
         seconds_left=waiting + pause,
+        ends_at=now + waiting + pause,
     )
 
 

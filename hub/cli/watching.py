@@ -124,9 +124,8 @@ class _Lines:
             show_note(agent)
         for change in changes(self._statuses, batch["commands"]):
             command = change.command
-            more = outcome(command) or (
-                f"pause {duration(where.pause_seconds)}" if command["status"] == "claimed" else ""
-            )
+            pause = f"pause {duration(where.pause_seconds)}, at least {duration(where.seconds_left)} to the end"
+            more = outcome(command) or (pause if command["status"] == "claimed" else "")
             text = f"#{command['id']} {command['type']} {one_line(subject(command), 60)}: {command['status']}"
             show_note(f"{change.finished}/{change.total} {text}" + (f" ({one_line(more, 200)})" if more else ""))
             self._statuses[command["id"]] = command["status"]

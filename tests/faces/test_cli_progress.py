@@ -38,7 +38,8 @@ def test_what_is_left_is_the_gaps_of_what_waits_and_the_rest_of_the_pause() -> N
         command(3, "queued", "ensure_comment"),
         command(4, "queued", "refresh"),
     ]
-    assert progress(commands, GAPS, NOW).seconds_left == 80.0 + 30.0 + 2.0
+    where = progress(commands, GAPS, NOW)
+    assert (where.seconds_left, where.ends_at) == (112.0, NOW + 112.0)
 
 
 def test_only_what_moved_is_told() -> None:

@@ -52,7 +52,16 @@ def test_a_terminal_shows_the_batch_its_pause_and_the_agent(tmp_path: Path, no_c
         environment = {"JIRA_HUB_HOME": str(hub.home), "JIRA_HUB_URL": hub.address, "NO_COLOR": no_colour}
         code, drawn = seen_on_a_terminal(["watch", "--timeout", "1.2"], environment)
     assert code == 1
-    for text in ("Октябрь", "agent online", "0/3", "pause 1 min", "queued", "AURORA-1533 plan:1", "at least"):
+    for text in (
+        "Октябрь",
+        "agent online",
+        "0/3",
+        "pause 1 min",
+        "queued",
+        "AURORA-1533 plan:1",
+        "at least",
+        ", until ",
+    ):
         assert text in drawn
     assert ("\x1b[33m" in drawn) is (no_colour == "")
 
