@@ -102,7 +102,8 @@ def _issue(context: Context, number: int) -> Issue:
     epic = number - number % 10
     if number % 4 and epic > LAST_NUMBER - context.settings.issues:
         issue.custom["epic_link"] = f"{issue.project}-{epic}"
-    issue.sprint_ids = {0: [5], 1: [7], 2: [9], 3: [5, 7]}.get(number % 6, [])
+    # What is finished was so in a sprint that is over, never in one that has not begun.
+    issue.sprint_ids = [5] if issue.resolution_id else {0: [5], 1: [7], 2: [9], 3: [5, 7]}.get(number % 6, [])
     return issue
 
 
