@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import httpx2
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from examples.jira.http import Answer, Refusal, answer_html, answer_json
 from examples.jira.settings import Bucket
@@ -52,6 +52,15 @@ class Fault(BaseModel):
     retry_after: str | None = "0"  # of a rate_limit; may be an HTTP date
     interval_seconds: int = 60
     html: bool = False  # whether the 429 carries a page instead of JSON
+
+    @field_validator("path")
+    @classmethod
+    def _a_regular_expression(cls, path: str) -> str:
+        try:
+            re.compile(path)
+        except re.error as error:
+            raise ValueError(f"not a regular expression: {error}") from None
+        return path
 
     def matches(self, number: int, method: str, path: str) -> bool:
         if self.number is not None:

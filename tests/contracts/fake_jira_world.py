@@ -1,6 +1,6 @@
 """A fake Jira in process, on a clock that moves only by hand. Shared by the tests of the fake; no assertions here."""
 
-from typing import Any
+from typing import Any, Self
 
 import httpx2
 
@@ -42,6 +42,12 @@ class World:
         self.clock = HandClock()
         self.jira: FakeJira = create_app(settings, self.clock).jira
         self.client = self.client_of(DEFAULT_TOKEN)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.jira.close()
 
     def client_of(self, token: str | None) -> httpx2.Client:
         headers = {"authorization": f"Bearer {token}"} if token else {}

@@ -11,9 +11,8 @@ ISSUE = f"{API}/issue/AURORA-1538"
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.jira.close()
+    with World() as world:
+        yield world
 
 
 def test_a_field_made_required_is_named_in_the_metadata_and_in_the_refusal(world: World) -> None:

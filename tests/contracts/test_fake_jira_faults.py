@@ -23,9 +23,8 @@ COMMENT = f"{ISSUE}/comment"
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.jira.close()
+    with World() as world:
+        yield world
 
 
 def comments(world: World) -> int:
@@ -52,6 +51,7 @@ def test_a_drop_reaches_a_test_client_of_the_asgi_app_as_a_transport_error(kind:
     with pytest.raises(httpx2.RemoteProtocolError):
         client.get(f"{API}/myself")
     assert client.get(f"{API}/myself").status_code == 200
+    app.jira.close()
 
 
 def test_a_fault_hits_a_request_by_its_number_once(world: World) -> None:
@@ -222,6 +222,7 @@ def test_the_journal_has_every_request_with_its_time_and_nothing_of_the_control_
         ("switches", {"index_lag": 3}),
         ("switches", {"auth_mode": "nonsense"}),
         ("faults", {"kind": "explode"}),
+        ("faults", {"kind": "delay", "path": "("}),
         ("edits", {"action": "explode"}),
         ("edits", {"action": "edit", "user": "nobody"}),
         ("edits", {"action": "edit", "fields": {}}),

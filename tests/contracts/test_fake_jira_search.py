@@ -12,9 +12,8 @@ OURS = 'project = "AURORA" AND (reporter = currentUser() OR creator = currentUse
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.jira.close()
+    with World() as world:
+        yield world
 
 
 def test_the_query_of_the_agent_finds_own_recent_issues_only(world: World) -> None:
@@ -156,6 +155,6 @@ def test_relative_periods_mean_minutes_without_a_unit_and_add_up(world: World) -
 
 
 def test_another_main_project_is_searched_by_its_own_key() -> None:
-    world = World(JiraSettings(project="COMET"))
-    assert len(world.found("project = COMET")) == 41
-    world.searched("project = AURORA", 400)
+    with World(JiraSettings(project="COMET")) as world:
+        assert len(world.found("project = COMET")) == 41
+        world.searched("project = AURORA", 400)

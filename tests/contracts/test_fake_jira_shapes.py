@@ -66,9 +66,8 @@ FIELD_META = {
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.jira.close()
+    with World() as world:
+        yield world
 
 
 BEANS = [
@@ -221,12 +220,12 @@ def test_times_carry_an_offset_without_a_colon(world: World) -> None:
 
 
 def test_the_field_ids_of_another_server_differ() -> None:
-    other = World(JiraSettings(first_custom_field=11900))
-    epic_links = [
-        one["id"] for one in other.get(f"{API}/field") if one["schema"].get("custom", "").endswith(":gh-epic-link")
-    ]
-    assert epic_links == ["customfield_11900"]
-    assert "customfield_10580" not in other.fields("AURORA-1533")
+    with World(JiraSettings(first_custom_field=11900)) as other:
+        epic_links = [
+            one["id"] for one in other.get(f"{API}/field") if one["schema"].get("custom", "").endswith(":gh-epic-link")
+        ]
+        assert epic_links == ["customfield_11900"]
+        assert "customfield_10580" not in other.fields("AURORA-1533")
 
 
 def test_names_follow_the_locale_and_ids_do_not(world: World) -> None:
@@ -238,6 +237,7 @@ def test_names_follow_the_locale_and_ids_do_not(world: World) -> None:
 
 
 def test_a_number_of_issues_is_planted_the_same_way_each_time() -> None:
-    one, two = World(replace(SETTINGS, issues=220)), World(replace(SETTINGS, issues=220))
-    assert len(one.found('project = "AURORA"')) == 220
-    assert one.get("/control/state") == two.get("/control/state")
+    settings = replace(SETTINGS, issues=220)
+    with World(settings) as one, World(settings) as two:
+        assert len(one.found('project = "AURORA"')) == 220
+        assert one.get("/control/state") == two.get("/control/state")

@@ -13,9 +13,8 @@ ISSUE = f"{API}/issue/AURORA-1533"
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.jira.close()
+    with World() as world:
+        yield world
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ RU = {"accept-language": "ru,en;q=0.8"}
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.jira.close()
+    with World() as world:
+        yield world
 
 
 def page(world: World, path: str, **headers: str) -> str:
