@@ -34,7 +34,7 @@ _BEACON: Final = TypeAdapter(Beacon)
 def beacon_bytes(link: str, name: str) -> bytes:
     """The beacon of a new link."""
     content = {"format": "folder-relay", "link": link, "name": name, "protocol": [PROTOCOL, PROTOCOL]}
-    return sealed(json.dumps(content).encode()[:-1])
+    return sealed(json.dumps(content, separators=(",", ":")).encode()[:-1])
 
 
 def beacon_from(data: bytes) -> Beacon:

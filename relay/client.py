@@ -268,7 +268,7 @@ class Client:
         if (problem := head_problem(head)) is not None:
             raise ValueError(f"this request cannot be sent: {problem}")
         request = Message("request", request_id, head, content)
-        waiter = Waiter()
+        waiter = self._waiter()
         return self._wait(_Ask(request, parcels_of(request), waiter), request_id, waiter, timeout)
 
     def resume(self, request_id: str, *, timeout: float = 30.0) -> Reply:
@@ -276,7 +276,7 @@ class Client:
 
         Raises what `call` does, and `UnknownRequest` where nothing is kept of it here: `call` it again then.
         """
-        waiter = Waiter()
+        waiter = self._waiter()
         return self._wait(_Resume(request_id, waiter), request_id, waiter, timeout)
 
     def status(self) -> RelayStatus:
@@ -294,6 +294,10 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _waiter(self) -> Waiter:
+        """A place for one caller to wait; where no thread drives the client, the caller has to do it meanwhile."""
+        return Waiter()
 
     def _wait(self, item: _Ask | _Resume, request_id: str, waiter: Waiter, timeout: float) -> Reply:
         if not self._driver.running:
