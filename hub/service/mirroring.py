@@ -69,7 +69,8 @@ def _issue_read_after(transaction: Transaction, link: str, key: str, claimed_at:
         return None
     links = tuple(IssueLink.model_validate(dict(item)) for item in transaction.all("links_of", link=link, key=key))
     columns = {name: row[name] for name in IssueState.model_fields if name not in ("links", "labels")}
-    return IssueState.model_validate({**columns, "labels": json.loads(row["labels"] or "[]"), "links": links})
+    filled = {"summary": row["summary"] or "", "labels": json.loads(row["labels"] or "[]"), "links": links}
+    return IssueState.model_validate({**columns, **filled})
 
 
 def _columns(issue: IssueState) -> dict[str, Any]:

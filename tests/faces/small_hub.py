@@ -25,7 +25,12 @@ class SmallHub:
         self.people = TestClient(self.app, headers={"authorization": f"Bearer {TOKEN}"}, base_url="http://testserver")
         self.agent = TestClient(create_agent_app(self.context), base_url="http://relay")
 
+        for client in (self.people, self.agent):
+            client.__enter__()  # one event loop for all its requests
+
     def close(self) -> None:
+        for client in (self.people, self.agent):
+            client.__exit__()
         self.context.close()
         self.database.close()
 
