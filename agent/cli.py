@@ -129,6 +129,7 @@ def _runner(config: AgentConfig, clock: StoppableClock, stop: Stop, *, dry_run: 
             read_gap=config.read_gap,
             claim_wait=config.claim_wait_seconds,
             listener=printer.show,
+            look_again=config.access_again,
         )
         typer.echo(f"запущен: {config.jira_url}, {config.project}, {config.folder}")
         yield runner

@@ -148,6 +148,13 @@ class AgentConfig(BaseSettings):
         token = self.token.get_secret_value() if self.token else _secret(self.token_file)
         return self._access(f"Bearer {token}", (token,))
 
+    def access_again(self) -> Access | None:
+        """The way in as it is now, for one that was refused: a person may have put a new token into the file."""
+        try:
+            return self.access()
+        except ConfigFault:
+            return None
+
     def _access(self, authorization: str, secrets: tuple[str, ...]) -> Access:
         headers = {"Authorization": authorization}
         return Access(self.jira_url.rstrip("/"), headers, secrets, self.ca_file, self.proxy)

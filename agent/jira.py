@@ -5,7 +5,7 @@ What an outcome means for a command is decided elsewhere.
 
 import json
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
@@ -57,8 +57,17 @@ def network(access: Access) -> httpx2.BaseTransport:
 class JiraClient:
     """Jira over any httpx2 transport (`ports.Jira`). Every request is in the journal before it leaves."""
 
-    def __init__(self, access: Access, journal: Journal, clock: Clock, transport: httpx2.BaseTransport) -> None:
+    def __init__(
+        self,
+        access: Access,
+        journal: Journal,
+        clock: Clock,
+        transport: httpx2.BaseTransport,
+        *,
+        look_again: Callable[[], Access | None] = lambda: None,
+    ) -> None:
         self._access = access
+        self._look_again = look_again
         self._journal = journal
         self._clock = clock
         self._client = httpx2.Client(
@@ -70,7 +79,6 @@ class JiraClient:
                 "User-Agent": USER_AGENT,
                 "X-Atlassian-Token": "no-check",
                 "Connection": "close",
-                **access.headers,
             },
         )
 
@@ -105,7 +113,7 @@ class JiraClient:
             self._access.url.rstrip("/") + request.path,
             params=dict(request.query) or None,
             content=content,
-            headers={"Content-Type": "application/json"} if content is not None else None,
+            headers={**self._access.headers, **({"Content-Type": "application/json"} if content is not None else {})},
             timeout=httpx2.Timeout(wait, connect=CONNECT_SECONDS, pool=CONNECT_SECONDS),
         )
         try:
@@ -145,6 +153,13 @@ class JiraClient:
             fault = fault.replace(secret, "***")
             headers = {name: value.replace(secret, "***") for name, value in headers.items()}
         return replace(seen, headers=headers, body=body, fault=fault)
+
+    def renewed(self) -> bool:
+        found = self._look_again()
+        if found is None or found.headers == self._access.headers:
+            return False
+        self._access = found
+        return True
 
     def close(self) -> None:
         self._client.close()

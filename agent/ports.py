@@ -27,6 +27,10 @@ class Jira(Protocol):
 
     def send(self, request: JiraRequest, *, command_id: int | None = None) -> Answer: ...
 
+    def renewed(self) -> bool:
+        """Whether a person has changed the token since the last look; the new one is used from now on."""
+        ...
+
 
 class Hub(Protocol):
     """The hub's four routes for agents. Every method may raise `HubUnreachable`."""

@@ -46,8 +46,8 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something a person may want to see. `name` is claimed, waiting, ended, blocked, unblocked, lost, back, refused
-    or rehearsed; `until` a monotonic moment."""
+    """Something a person may want to see. `name` is claimed, waiting, ended, blocked, unblocked, lost, back, refused,
+    closed or rehearsed; `until` a monotonic moment."""
 
     name: str
     text: str = ""
@@ -97,6 +97,7 @@ class Runner:
         self._answered_claim: str | None = None
         self._blocked: _Blocked | None = None
         self._rounds = 0
+        self._last_refusal: Refusal | None = None
         self._lost_since: float | None = None
         self._lost_times = 0
         self.ended = 0  # commands that came to an end in this life
@@ -294,6 +295,7 @@ class Runner:
         self.idle = answer is None
         if isinstance(answer, Refusal):
             return self._refused(answer)
+        self._last_refusal = None
         if answer is None:
             return max(self._clock.monotonic(), before + IDLE)
         self._journal.append(Claimed(at=self._clock.wall(), request_id=request_id, delivery=answer))
@@ -301,7 +303,9 @@ class Runner:
         return self._clock.monotonic()
 
     def _refused(self, refusal: Refusal) -> float:
-        self._tell(Event("refused", f"{refusal.code}: {refusal.detail}"))
+        if refusal != self._last_refusal:
+            self._tell(Event("refused", f"{refusal.code}: {refusal.detail}"))
+        self._last_refusal = refusal
         return self._clock.monotonic() + REFUSED_AGAIN.get(refusal.code, 60.0)
 
     def _hub_lost(self, text: str) -> float:
@@ -322,8 +326,8 @@ class Runner:
         return self._clock.monotonic() + blocked.pause
 
     def _probe(self, blocked: _Blocked) -> float:
-        if blocked.outcome is Outcome.NOT_LET_IN:
-            # Each try feeds the counter that locks the account: only a person, by a restart, tries again.
+        if blocked.outcome is Outcome.NOT_LET_IN and not self._jira.renewed():
+            # Each try feeds the counter that locks the account: only a person tries again, by a new token or a restart.
             self._heartbeat()
             return self._clock.monotonic() + FIRST_PROBE
         found = self._jira.send(MYSELF)

@@ -52,10 +52,12 @@ def assemble(
     read_gap: float = 2.0,
     claim_wait: int = 25,
     listener: Callable[[Event], None] = lambda _: None,
+    look_again: Callable[[], Access | None] = lambda: None,
 ) -> Runner:
     """A runner on this journal. `exchange` is `hub.over_relay(client)` or `hub.over_http(httpx2_client)`; `names` is
-    the file that keeps what was learnt of Jira; `claim_wait` 0 asks the hub not to hold a claim."""
-    jira = JiraClient(access, journal, clock, jira_transport)
+    the file that keeps what was learnt of Jira; `claim_wait` 0 asks the hub not to hold a claim;
+    `look_again` tells today's way in while the old one is refused."""
+    jira = JiraClient(access, journal, clock, jira_transport, look_again=look_again)
     pacer = Pacer(journal, clock)
     return Runner(
         jira=jira,

@@ -44,6 +44,7 @@ class Queue:
         self.states: list[dict[str, Any]] = []
         self.stored: dict[str, HubAnswer] = {}
         self.lose: list[str] = []
+        self.down = False
         self.refuse: dict[str, HubAnswer] = {}
         self.gaps: dict[str, float] = dict(DEFAULT_GAPS)
 
@@ -62,6 +63,8 @@ class Queue:
         return number
 
     def __call__(self, method: str, path: str, body: Any, request_id: str | None, timeout: float) -> HubAnswer:
+        if self.down:
+            raise HubUnreachable("nobody is there")
         body = json.loads(json.dumps(body))
         if request_id is not None and request_id in self.stored:
             return self.stored[request_id]
@@ -188,17 +191,21 @@ class AgentWorld:
         self.events: list[Event] = []
         self.settings = settings or Settings(projects=frozenset({"AURORA"}))
         self.wanted = wanted
+        self.token = DEFAULT_TOKEN
         self.start()
+
+    def access(self) -> Access:
+        return Access("http://jira", {"Authorization": f"Bearer {self.token}"}, (self.token,))
 
     def start(self) -> Runner:
         """A new process on what is durable."""
         self.journal = DoomedJournal(self.folder / "journal.jsonl", self.clock, sync=lambda _: None)
         self.journal.doom = self.doom
         self.wire.life += 1
-        access = Access("http://jira", {"Authorization": f"Bearer {DEFAULT_TOKEN}"}, (DEFAULT_TOKEN,))
         self.runner = assemble(
             journal=self.journal,
-            access=access,
+            access=self.access(),
+            look_again=self.access,
             wanted=self.wanted,
             settings=self.settings,
             jira_transport=self.wire,
