@@ -15,7 +15,7 @@ from agent.runner import Event, Runner, Settings
 from agent.serve import assemble, names_cache
 from agent.site import Wanted
 from examples.jira.app import JiraTransport, create_app
-from examples.jira.control import remember_faults
+from examples.jira.control import perform_edit, remember_faults
 from examples.jira.faults import Fault
 from examples.jira.server import FakeJira
 from examples.jira.settings import DEFAULT_TOKEN, JiraSettings
@@ -245,6 +245,26 @@ class AgentWorld:
 
     def fault(self, *faults: Fault) -> None:
         remember_faults(self.jira.store, list(faults))
+
+    def person(self, action: str, **edit: Any) -> Any:
+        """What a person does in the browser."""
+        with self.jira.store.transaction():
+            return perform_edit(self.jira.context(), {"action": action, **edit})
+
+    def issue(self, key: str) -> Any:
+        """The issue as the fake's database has it."""
+        found = self.jira.store.issue_by_key(key)
+        assert found is not None
+        return found
+
+    def comments(self, key: str) -> list[str]:
+        return [one.body for one in self.jira.store.comments(self.issue(key).id)]
+
+    def links(self, *keys: str) -> list[tuple[str, str, str]]:
+        """(type, first, second) of the links between these issues."""
+        ids = {self.issue(key).id: key for key in keys}
+        found = self.jira.store.links()
+        return [(one.type_id, ids[one.first], ids[one.second]) for one in found if {one.first, one.second} <= set(ids)]
 
     def written(self) -> list[dict[str, Any]]:
         """The requests that changed something in Jira, oldest first."""
