@@ -47,13 +47,11 @@ def _stored_batch(
     *,
     held: bool,
 ) -> dict[str, Any]:
-    newest = transaction.one("newest_queue_at", link=link)
     ids = transaction.one("newest_ids")
-    assert newest is not None and ids is not None  # aggregates always have their row
+    assert ids is not None  # an aggregate always has its row
     batch_id, first_id = ids["batch_id"] + 1, ids["command_id"] + 1
-    # A clock that went back must not let a new batch overtake an old one.
-    queue_at = max(transaction.now, newest["queue_at"])
-    shared = {"link": link, "batch_id": batch_id, "queue_at": queue_at, "held": int(held)}
+    # The queue's order is that of the ids: a clock that went back lets no new batch overtake an old one.
+    shared = {"link": link, "batch_id": batch_id, "held": int(held)}
     transaction.run(
         "add_batch",
         id=batch_id,
@@ -61,7 +59,6 @@ def _stored_batch(
         author=author,
         title=title,
         at=transaction.now,
-        queue_at=queue_at,
         held=int(held),
     )
     rows = [

@@ -19,7 +19,7 @@ from protocol.errors import NO_REPORT
 MAX_LOOKS: Final = (
     10_000  # each look ends a command or passes one; a batch of skipped dependants is walked in one claim
 )
-_START: Final = {"queue_at": "", "batch_id": 0, "seq": -1}
+_START: Final = {"batch_id": 0, "seq": -1}
 
 
 @dataclass(frozen=True, slots=True)

@@ -266,7 +266,7 @@ class Service:
             return int(row["id"]) if row is not None else 0
 
     def housekeeping(self) -> int:
-        """Forget answers nobody can ask for again; the number forgotten, at most 1,000 a call."""
+        """Forget answers nobody can ask for again; the number forgotten."""
         before = moment(self._clock.wall() - ANSWERS_KEPT_SECONDS)
         with self._writing() as transaction:
             return transaction.run("forget_answers", before=before)

@@ -140,7 +140,7 @@ def test_a_cancelled_creation_takes_a_result_once(database: Database) -> None:
 
 
 HOT = {
-    "stored_answer": "answer_key",
+    "stored_answer": "USING PRIMARY KEY",
     "claimed_commands": "command_claimed",
     "queued_from": "command_queued",
     "definer": "command_defines",
@@ -148,7 +148,6 @@ HOT = {
     "finish": "INTEGER PRIMARY KEY",
     "end_without_report": "INTEGER PRIMARY KEY",
     "command": "INTEGER PRIMARY KEY",
-    "newest_queue_at": "batch_newest",
     "queued_of_batch": "batch_id=?",
     "agent": "sqlite_autoindex_agent_status_1",
     "settings": "sqlite_autoindex_setting_1",

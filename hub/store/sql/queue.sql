@@ -7,18 +7,18 @@ SELECT status, body FROM answer WHERE link = :link AND request_key = :request_ke
 INSERT INTO answer (link, request_key, status, body, at) VALUES (:link, :request_key, :status, :body, :at);
 
 -- name: forget_answers(before)!
-DELETE FROM answer WHERE id IN (SELECT id FROM answer WHERE at < :before ORDER BY id LIMIT 1000);
+DELETE FROM answer WHERE at < :before;
 
 -- name: claimed_commands(link)
 SELECT id, batch_id, type, params, claimed_at, deliveries, first_claimed_at, root_id
 FROM command WHERE link = :link AND status = 'claimed' ORDER BY claimed_at, id;
 
--- name: queued_from(link, queue_at, batch_id, seq)^
-SELECT id, batch_id, seq, queue_at, type, params, needs, root_id,
+-- name: queued_from(link, batch_id, seq)^
+SELECT id, batch_id, seq, type, params, needs, root_id,
   (SELECT backup_path FROM batch WHERE batch.id = command.batch_id) AS backup_path
 FROM command
-WHERE link = :link AND status = 'queued' AND held = 0 AND (queue_at, batch_id, seq) > (:queue_at, :batch_id, :seq)
-ORDER BY queue_at, batch_id, seq LIMIT 1;
+WHERE link = :link AND status = 'queued' AND held = 0 AND (batch_id, seq) > (:batch_id, :seq)
+ORDER BY batch_id, seq LIMIT 1;
 
 -- name: definer(batch_id, defines)^
 SELECT id, status, result FROM command WHERE batch_id = :batch_id AND defines = :defines;
@@ -68,19 +68,15 @@ WHERE id > :id AND link = :link ORDER BY id LIMIT 500;
 -- name: newest_event_id()^
 SELECT coalesce(max(id), 0) AS id FROM event;
 
--- name: newest_queue_at(link)^
-SELECT coalesce(max(queue_at), '') AS queue_at FROM batch WHERE link = :link;
-
 -- name: newest_ids()^
 SELECT (SELECT coalesce(max(id), 0) FROM batch) AS batch_id, (SELECT coalesce(max(id), 0) FROM command) AS command_id;
 
--- name: add_batch(id, link, author, title, at, queue_at, held)!
-INSERT INTO batch (id, link, author, title, created_at, queue_at, held)
-VALUES (:id, :link, :author, :title, :at, :queue_at, :held);
+-- name: add_batch(id, link, author, title, at, held)!
+INSERT INTO batch (id, link, author, title, created_at, held) VALUES (:id, :link, :author, :title, :at, :held);
 
--- name: add_commands(id, link, batch_id, seq, type, params, queue_at, held, needs, defines, retry_of, root_id)*!
-INSERT INTO command (id, link, batch_id, seq, type, params, queue_at, held, needs, defines, retry_of, root_id)
-VALUES (:id, :link, :batch_id, :seq, :type, :params, :queue_at, :held, :needs, :defines, :retry_of, :root_id);
+-- name: add_commands(id, link, batch_id, seq, type, params, held, needs, defines, retry_of, root_id)*!
+INSERT INTO command (id, link, batch_id, seq, type, params, held, needs, defines, retry_of, root_id)
+VALUES (:id, :link, :batch_id, :seq, :type, :params, :held, :needs, :defines, :retry_of, :root_id);
 
 -- name: add_events(link, command_id, from_status, to_status, why, at)*!
 INSERT INTO event (link, command_id, from_status, to_status, why, at)

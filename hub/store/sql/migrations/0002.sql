@@ -9,16 +9,12 @@ INSERT INTO setting (key, value) SELECT key, value FROM setting_v1;
 DROP TABLE setting_v1;
 
 ALTER TABLE batch ADD COLUMN link TEXT NOT NULL DEFAULT 'main';
-ALTER TABLE batch ADD COLUMN queue_at TEXT NOT NULL DEFAULT '';
 ALTER TABLE batch ADD COLUMN held INTEGER NOT NULL DEFAULT 0 CHECK (held IN (0, 1));
-UPDATE batch SET queue_at = created_at;
-CREATE INDEX batch_newest ON batch (link, queue_at);
 
 ALTER TABLE command ADD COLUMN deliveries INTEGER NOT NULL DEFAULT 0
   CHECK (deliveries >= 0 AND status IN
     ('queued', 'claimed', 'done', 'failed', 'cancelled', 'skipped', 'confirmed_by_state'));
 ALTER TABLE command ADD COLUMN link TEXT NOT NULL DEFAULT 'main';
-ALTER TABLE command ADD COLUMN queue_at TEXT NOT NULL DEFAULT '';
 ALTER TABLE command ADD COLUMN held INTEGER NOT NULL DEFAULT 0 CHECK (held IN (0, 1));
 -- Temporary keys the command waits for, divided by blanks, and the one it defines: a claim need not read the parameters.
 ALTER TABLE command ADD COLUMN needs TEXT;
@@ -26,7 +22,6 @@ ALTER TABLE command ADD COLUMN defines TEXT;
 ALTER TABLE command ADD COLUMN first_claimed_at TEXT;
 ALTER TABLE command ADD COLUMN retry_of INTEGER REFERENCES command(id);
 ALTER TABLE command ADD COLUMN root_id INTEGER REFERENCES command(id);
-UPDATE command SET queue_at = (SELECT created_at FROM batch WHERE batch.id = command.batch_id);
 UPDATE command SET deliveries = 1, first_claimed_at = claimed_at WHERE status = 'claimed';
 UPDATE command SET defines = json_extract(params, '$.temp_key') WHERE type = 'ensure_issue';
 UPDATE command SET needs = (
@@ -39,8 +34,9 @@ WHERE status = 'queued';
 
 DROP INDEX command_status;
 CREATE INDEX command_status ON command (link, status);
--- Claim and report look only at these: the finished commands, however many, are in none of them.
-CREATE INDEX command_queued ON command (link, queue_at, batch_id, seq) WHERE status = 'queued' AND held = 0;
+-- Claim and report look only at these: the finished commands, however many, are in none of them. The order of the queue,
+-- (max(batch.created_at, newest so far), batch.id, seq), is that of (batch_id, seq): ids grow as batches come.
+CREATE INDEX command_queued ON command (link, batch_id, seq) WHERE status = 'queued' AND held = 0;
 CREATE INDEX command_claimed ON command (link, claimed_at, id) WHERE status = 'claimed';
 CREATE INDEX command_defines ON command (batch_id, defines) WHERE defines IS NOT NULL;
 CREATE INDEX command_root ON command (root_id) WHERE root_id IS NOT NULL;
@@ -110,9 +106,8 @@ CREATE INDEX event_command ON event (command_id, id);
 
 -- What was answered under an Idempotency-Key: the same key gets the same bytes, and nothing is done twice (P7).
 CREATE TABLE answer (
-  id INTEGER PRIMARY KEY, link TEXT NOT NULL, request_key TEXT NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL,
-  at TEXT NOT NULL);
-CREATE UNIQUE INDEX answer_key ON answer (link, request_key);
+  link TEXT NOT NULL, request_key TEXT NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL, at TEXT NOT NULL,
+  PRIMARY KEY (link, request_key)) WITHOUT ROWID;
 
 CREATE TABLE late_result (
   id INTEGER PRIMARY KEY, command_id INTEGER NOT NULL REFERENCES command(id), report TEXT NOT NULL, at TEXT NOT NULL);
