@@ -89,4 +89,4 @@ def _copies(connection: sqlite3.Connection, row: sqlite3.Row, count: int, first:
     rows = ([*({**kept, "id": first + n, "seq": n + 10}.values())] for n in range(count))
     connection.executemany(f"INSERT INTO command ({', '.join(names)}) VALUES ({marks})", rows)
     sql = "INSERT INTO event (link, command_id, to_status, why, at) VALUES (?, ?, 'queued', 'bench', ?)"
-    connection.executemany(sql, ((LINK, first + n, row["queue_at"]) for n in range(count)))
+    connection.executemany(sql, ((LINK, first + n, "2026-10-13T08:00:00.000000Z") for n in range(count)))
