@@ -1,0 +1,98 @@
+"""The settings of a home, the token, and where a database may stand."""
+
+import re
+import stat
+from pathlib import Path
+
+import pytest
+
+from hub.config import DEFAULT_PORT, load_settings, token_of
+from hub.disk import file_system_of, hold
+from hub.errors import Unready
+from tests.simulation.clock import SimulatedIds
+
+
+@pytest.fixture(autouse=True)
+def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "SHARE", "LINK", "HOST", "PORT", "PROJECT", "LINK_TYPES", "DURABILITY"):
+        monkeypatch.delenv(f"JIRA_HUB_{name}", raising=False)
+
+
+def test_a_home_without_settings_has_the_defaults(tmp_path: Path) -> None:
+    settings = load_settings(tmp_path)
+    assert (settings.host, settings.port, settings.link) == ("127.0.0.1", DEFAULT_PORT, "main")
+    assert settings.database == tmp_path / "hub.sqlite"
+    assert settings.link_folder is None
+
+
+def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "settings.toml").write_text(
+        'port = 1\nlink = "file"\nshare = "/mnt/share"\nlink_types = ["связанные"]\n'
+    )
+    monkeypatch.setenv("JIRA_HUB_PORT", "2")
+    monkeypatch.setenv("JIRA_HUB_LINK", "env")
+    settings = load_settings(tmp_path, port=3, link=None)
+    assert (settings.port, settings.link, settings.link_folder) == (3, "env", Path("/mnt/share/env"))
+    assert settings.link_types == ("связанные",)
+
+
+def test_the_home_comes_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JIRA_HUB_HOME", str(tmp_path))
+    assert load_settings().home == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("prot = 1", "did you mean port?"),
+        ("port = 99999", "port: "),
+        ('link = "Main!"', "link: "),
+        ("port = ", "settings.toml"),
+        ("xyzzy = 1", "valid: home"),
+    ],
+)
+def test_a_wrong_setting_is_told_in_one_line_with_the_way_out(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "settings.toml").write_text(text)
+    with pytest.raises(Unready, match=re.escape(says)) as caught:
+        load_settings(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_token_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
+    settings = load_settings(tmp_path)
+    token = token_of(settings, SimulatedIds(1))
+    assert len(token) == 64
+    assert stat.S_IMODE(settings.token_file.stat().st_mode) == 0o600
+    assert token_of(settings, SimulatedIds(2)) == token
+    settings.token_file.write_text("short")
+    with pytest.raises(Unready, match="holds no token"):
+        token_of(settings, SimulatedIds(3))
+
+
+MOUNTS = """/dev/vda1 / ext4 rw 0 0
+server:/home /home nfs4 rw 0 0
+//host/share /mnt/my\\040share cifs rw 0 0
+tmpfs /home/anna/local tmpfs rw 0 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/var/lib", "ext4"),
+        ("/home/anna", "nfs4"),
+        ("/home/anna/local/hub", "tmpfs"),
+        ("/mnt/my share/x", "cifs"),
+        ("/homestead", "ext4"),
+    ],
+)
+def test_the_file_system_of_a_path_is_that_of_its_nearest_mount(path: str, kind: str) -> None:
+    assert file_system_of(Path(path), MOUNTS) == kind
+
+
+def test_a_home_serves_one_hub(tmp_path: Path) -> None:
+    lock = hold(tmp_path)
+    with pytest.raises(Unready, match="another hub"):
+        hold(tmp_path)
+    lock.release()
+    hold(tmp_path).release()
