@@ -11,6 +11,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from agent.files import replace_file
 from agent.records import RECORD, Answered, AnyRecord
 from agent.recovery import Memory, condensed, memory_of, remembered
 from relay.ports import Clock
@@ -114,16 +115,8 @@ class JournalFile:
         with self._path.open("rb") as file:
             newest = [line for line in file if record_of(line.rstrip(b"\n")) is not None][-KEPT_LINES:]
         kept = condensed(memory, self._clock.wall())
-        fresh = self._path.with_name(f"{self._path.name}.new")
-        file_number = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            with os.fdopen(file_number, "wb", closefd=False) as file:
-                # The newest lines first: folded alone they may tell half a story, the condensed records end it.
-                file.writelines([*newest, *map(line_of, kept)])
-            self._sync(file_number)
-        finally:
-            os.close(file_number)
-        fresh.replace(self._path)
+        # The newest lines first: folded alone they may tell half a story, the condensed records end it.
+        replace_file(self._path, [*newest, *map(line_of, kept)], sync=self._sync)
         os.close(self._file)
         self._file = self._open(self._path)
         self.damaged = 0

@@ -4,12 +4,12 @@ They are no command's calls, but calls all the same: journalled, and the next co
 """
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from agent.executor.work import EnvironmentBlocked
+from agent.files import replace_file
 from agent.outcomes import Expect, JiraRequest, Outcome
 from agent.pacer import Pacer
 from agent.ports import Jira
@@ -19,7 +19,7 @@ from relay.ports import Clock
 
 MAX_AGE: Final = 86_400.0  # seconds; fields and link types change by an administrator's hand
 MAX_CACHE: Final = 8 * 2**20
-_FRAME: Final = frozenset({Outcome.REFUSED, Outcome.FORBIDDEN})
+_SAID_NO: Final = frozenset({Outcome.REFUSED, Outcome.FORBIDDEN})
 
 MYSELF: Final = JiraRequest("GET", f"{API}/myself", "read", Expect(keys=("name",)))
 
@@ -86,7 +86,7 @@ class LearntSite:
         found = self._jira.send(request)
         if found.outcome is Outcome.OK:
             return found.json
-        if found.outcome in _FRAME:
+        if found.outcome in _SAID_NO:
             return None
         raise EnvironmentBlocked(found.outcome, found.text)
 
@@ -109,8 +109,4 @@ class LearntSite:
 
     def _keep(self, raw: Mapping[str, Any]) -> None:
         text = json.dumps({"stamp": self._stamp(), "at": self._clock.wall(), "learnt": raw}, ensure_ascii=False)
-        fresh = self._cache.with_name(f"{self._cache.name}.new")
-        file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(file, "w", encoding="utf-8") as out:
-            out.write(text)
-        fresh.replace(self._cache)
+        replace_file(self._cache, [text.encode()])

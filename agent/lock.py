@@ -10,6 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from agent.files import replace_file
 from relay.ports import Clock
 
 
@@ -45,14 +46,7 @@ def exclusive(journal: Path, clock: Clock) -> Iterator[None]:
 def _write(holder: Path, clock: Clock) -> None:
     since = datetime.fromtimestamp(clock.wall(), UTC).isoformat(timespec="seconds")
     text = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), "since": since})
-    fresh = holder.with_name(f"{holder.name}.new")
-    fresh.unlink(missing_ok=True)
-    file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(file, text.encode())
-    finally:
-        os.close(file)
-    fresh.replace(holder)
+    replace_file(holder, [text.encode()])
 
 
 def _said(holder: Path) -> str:
