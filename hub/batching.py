@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from hub.errors import Said, Wrong
+from hub.errors import Said, Wrong, said_of
 from protocol.commands import (
     COMMAND_TYPES,
     MAX_KEYS,
@@ -101,21 +101,16 @@ def _checked_command(index: int, item: object) -> AnyCommand | tuple[Wrong, ...]
         return model.model_validate(dict(item))
     except ValidationError as error:
         valid = [field for field in model.model_fields if field != "type"]
-        return tuple(_wrong(place, dict(found), valid) for found in error.errors(include_url=False))
+        return tuple(_wrong(place, found, valid) for found in error.errors(include_url=False))
 
 
 def _wrong(place: str, found: Mapping[str, Any], valid: Sequence[str]) -> Wrong:
     """One of pydantic's errors in our shape; past the parameter, `loc` names branches of unions: nothing for people."""
     field = ".".join([place, *(str(part) for part in found["loc"][:1])])
-    match found["type"]:
-        case "extra_forbidden":
-            detail = Said("is no parameter of this command", "у этой команды нет такого параметра")
-            return Wrong(field, detail, nearest(str(found["loc"][0]), valid))
-        case "missing":
-            return Wrong(field, Said("is missing", "не указан"))
-        case _:
-            text = str(found["msg"]).removeprefix("Value error, ")
-            return Wrong(field, Said(text, text))
+    if found["type"] == "extra_forbidden":
+        detail = Said("is no parameter of this command", "у этой команды нет такого параметра")
+        return Wrong(field, detail, nearest(str(found["loc"][0]), valid))
+    return Wrong(field, said_of(found))
 
 
 def _definitions(raw: Sequence[object]) -> dict[str, list[int]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from protocol.errors import CODES, Fault, Problem
 
@@ -77,6 +77,18 @@ class Unready(Exception):
 
 def _said(text: Said | None, language: Language) -> str | None:
     return None if text is None else text.in_language(language)
+
+
+def said_of(found: Mapping[str, Any]) -> Said:
+    """What one of pydantic's errors says; it speaks English only."""
+    match found["type"]:
+        case "missing":
+            return Said("is missing", "не указан")
+        case "extra_forbidden":
+            return Said("is not known here", "такого поля нет")
+        case _:
+            text = str(found["msg"]).removeprefix("Value error, ")
+            return Said(text, text)
 
 
 def unknown(what: Said) -> Refusal:

@@ -1,12 +1,13 @@
 """Request bodies: from raw bytes to strict models, everything hostile refused on the way."""
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
-from hub.errors import Refusal, Said, Wrong, invalid
+from hub.errors import Refusal, Said, Wrong, invalid, said_of
 from protocol.text import has_lone_surrogate
 
 MAX_BODY: Final = 32 * 1024 * 1024  # the relay's own limit of a message: a reading of some thousand issues
@@ -26,7 +27,7 @@ async def body_as(model: type[M], request: Request, *, optional: bool = False) -
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise invalid(tuple(_wrong(dict(found)) for found in error.errors(include_url=False)[:100])) from error
+        raise invalid(tuple(_wrong(found) for found in error.errors(include_url=False)[:100])) from error
 
 
 def parsed(raw: bytes) -> Any:
@@ -115,13 +116,5 @@ def _too_large() -> Refusal:
     return Refusal("too_large", Said(f"the body is larger than {limit} MiB", f"тело больше {limit} МиБ"))
 
 
-def _wrong(found: dict[str, Any]) -> Wrong:
-    field = ".".join(str(part) for part in found["loc"]) or None
-    match found["type"]:
-        case "missing":
-            return Wrong(field, Said("is missing", "не указан"))
-        case "extra_forbidden":
-            return Wrong(field, Said("is not known here", "такого поля нет"))
-        case _:
-            text = str(found["msg"]).removeprefix("Value error, ")
-            return Wrong(field, Said(text, text))
+def _wrong(found: Mapping[str, Any]) -> Wrong:
+    return Wrong(".".join(str(part) for part in found["loc"]) or None, said_of(found))

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from hub.batching import Accepted, checked_batch, definition_of, trailing_refresh
-from hub.errors import Refusal, Said, Wrong, invalid, unknown
+from hub.errors import Refusal, Said, Wrong, invalid, said_of, unknown
 from hub.picking import Skip, readiness
 from hub.service.moving import definers_of, ended, skip, skip_dependants
 from hub.service.settings import link_settings
@@ -62,36 +62,24 @@ def _stored_batch(
         held=int(held),
     )
     rows = [
-        {
-            **shared,
-            "id": first_id + index,
-            "seq": index + 1,
-            "type": command.type,
-            "params": json.dumps(command.params(), ensure_ascii=False),
-            "needs": " ".join(temporary_keys_used(command)) or None,
-            "defines": definition_of(command),
-            "retry_of": origin.retry_of,
-            "root_id": origin.root_id,
-        }
+        {**shared, "id": first_id + index, "seq": index + 1, **_columns(command, origin)}
         for index, (command, origin) in enumerate(commands)
     ]
     transaction.many("add_commands", rows)
-    why = f"batch {batch_id} by {author}"
-    transaction.many(
-        "add_events",
-        [
-            {
-                "link": link,
-                "command_id": row["id"],
-                "from_status": None,
-                "to_status": "queued",
-                "why": why,
-                "at": transaction.now,
-            }
-            for row in rows
-        ],
-    )
+    event = {"link": link, "from_status": None, "to_status": "queued", "why": f"batch {batch_id} by {author}"}
+    transaction.many("add_events", [{**event, "command_id": row["id"], "at": transaction.now} for row in rows])
     return batch_view(transaction, batch_row(transaction, link, batch_id), link_settings(transaction, link).pacing)
+
+
+def _columns(command: AnyCommand, origin: Origin) -> dict[str, Any]:
+    return {
+        "type": command.type,
+        "params": json.dumps(command.params(), ensure_ascii=False),
+        "needs": " ".join(temporary_keys_used(command)) or None,
+        "defines": definition_of(command),
+        "retry_of": origin.retry_of,
+        "root_id": origin.root_id,
+    }
 
 
 def batch_row(transaction: Transaction, link: str, batch_id: int) -> Row:
@@ -201,7 +189,9 @@ def _take_definers(transaction: Transaction, siblings: Sequence[Row], chosen: se
     by_key = {row["defines"]: row for row in siblings if row["defines"] is not None}
     for row in reversed(siblings):  # backwards: a definer stands before those that use it, and may use others itself
         for temporary_key in (row["needs"] or "").split() if row["id"] in chosen else ():
-            definer = by_key[temporary_key]
+            definer = by_key.get(temporary_key)
+            if definer is None:  # only a base that was edited by hand
+                raise Refusal("conflict", Said(f"nothing defines {temporary_key}", f"{temporary_key} не определён"))
             done = transaction.one("done_of_root", root_id=definer["root_id"] or definer["id"])
             if done is not None:
                 real[temporary_key] = json.loads(done["result"])["key"]
@@ -222,5 +212,5 @@ def _with_keys(row: Row, real: dict[str, str]) -> AnyCommand:
         command = command_from(row["type"], json.loads(row["params"]))
         return with_real_keys(command, real)
     except ValidationError as error:
-        text = str(error.errors(include_url=False)[0]["msg"]).removeprefix("Value error, ")
-        raise invalid((Wrong(f"command {row['id']}", Said(text, text)),)) from error
+        found = error.errors(include_url=False)[0]
+        raise invalid((Wrong(f"command {row['id']}", said_of(found)),)) from error

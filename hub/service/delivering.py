@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from hub.errors import said_of
 from hub.moments import seconds_between
 from hub.pacing import gap_of
 from hub.picking import Claimed, Deliver, GiveUp, Idle, Ready, Skip, next_delivery, readiness
@@ -154,7 +155,7 @@ def _first_delivery(transaction: Transaction, terms: Terms, row: Row) -> Deliver
 
 
 def _senseless(transaction: Transaction, link: str, row: Row, ready: Ready, error: ValidationError) -> None:
-    text = str(error.errors(include_url=False)[0]["msg"]).removeprefix("Value error, ")
+    text = said_of(error.errors(include_url=False)[0]).en
     keys = ", ".join(f"{temporary} is {key}" for temporary, key in ready.real.items())
     explained = f"{text} ({keys})"
     ended(transaction, link, row["id"], "queued", "senseless", why=explained, error=explained)

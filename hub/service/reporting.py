@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from hub.errors import Language, Refusal, Said, Wrong, invalid
+from hub.errors import Language, Refusal, Said, Wrong, invalid, said_of
 from hub.lifecycle import Cause
 from hub.reception import Accept, KeepAside, KeepCreation, NotClaimed, Reported, Spoken, reception
 from hub.service.answers import Answer, json_text, store, stored
@@ -136,7 +136,7 @@ def _reading(said: Report) -> Reading:
         reading = Reading.model_validate(said.result or {})
     except ValidationError as error:
         faults = (
-            Wrong(".".join(("result", *map(str, found["loc"]))), Said(found["msg"], found["msg"]))
+            Wrong(".".join(("result", *map(str, found["loc"]))), said_of(found))
             for found in error.errors(include_url=False)
         )
         raise invalid(tuple(faults)[:20]) from error

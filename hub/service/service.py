@@ -45,6 +45,8 @@ class Service:
         migrate(database, backups.make if backups is not None else lambda label: None)
         with self._writing() as transaction:
             self.epoch = link_settings.database_epoch(transaction, ids.new_id())
+            for statement in ("count_unknown_deliveries", "note_unknown_definers", "note_unknown_needs"):
+                transaction.run(statement)
 
     # The agent's use cases
 

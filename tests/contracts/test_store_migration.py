@@ -89,6 +89,25 @@ def test_the_queue_of_a_live_base_goes_on(tmp_path: Path) -> None:
     database.close()
 
 
+def test_what_the_previous_release_wrote_meanwhile_is_taken_up_at_the_start(tmp_path: Path) -> None:
+    path = tmp_path / "hub.sqlite"
+    for _ in range(2):
+        database = Database(path)
+        Service(database, clock=SimulatedClock(), ids=SimulatedIds())
+        database.close()
+        connection = sqlite3.connect(path)
+        if not connection.execute("SELECT 1 FROM batch").fetchone():
+            connection.execute("INSERT INTO batch VALUES (1, 'a', 't', '2026-10-13', NULL, NULL, 'main', 0)")
+            insert = "INSERT INTO command (batch_id, seq, type, params, status) VALUES (1, ?, ?, ?, ?)"
+            connection.execute(insert, (1, "ensure_fields", '{"key":"AURORA-1","duedate":null}', "claimed"))
+            connection.execute(insert, (2, "ensure_issue", '{"temp_key":"new:1","summary":"x"}', "queued"))
+            connection.execute(insert, (3, "refresh", '{"keys": ["new:1", "AURORA-1"]}', "queued"))
+            connection.commit()
+        rows = connection.execute("SELECT deliveries, needs, defines FROM command ORDER BY id").fetchall()
+        connection.close()
+    assert rows == [(1, None, None), (0, None, "new:1"), (0, "new:1", None)]
+
+
 def test_a_copy_is_made_first_and_never_rotated(tmp_path: Path) -> None:
     path = tmp_path / "hub.sqlite"
     live_base(path)

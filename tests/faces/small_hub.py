@@ -52,6 +52,14 @@ class SmallHub:
         assert answer.status_code in (200, 204), answer.text
         return answer.json() if answer.status_code == 200 else None
 
+    def claim_thrice(self) -> int:
+        """The id of the command that was delivered three times and never reported."""
+        for deliveries in (1, 2, 3):
+            self.clock.sleep(60)
+            delivery = self.claim()
+            assert delivery["delivery"] == deliveries
+        return int(delivery["id"])
+
     def report(self, command_id: int, status: str = "done", *, key: str | None = None, **more: Any) -> Any:
         """The answer to a report, whatever it is."""
         body = {"status": status, **({"error": "it broke"} if status == "failed" else {}), **more}

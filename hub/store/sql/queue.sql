@@ -121,3 +121,23 @@ SELECT status, count(*) AS number FROM command WHERE link = :link GROUP BY statu
 
 -- name: queued_types(link)
 SELECT type, count(*) AS number FROM command WHERE link = :link AND status = 'queued' AND held = 0 GROUP BY type;
+
+-- Back from a while under the previous release, which knows neither deliveries nor the columns of temporary keys.
+
+-- name: count_unknown_deliveries()!
+UPDATE command SET deliveries = 1, first_claimed_at = coalesce(first_claimed_at, claimed_at)
+WHERE status = 'claimed' AND deliveries = 0;
+
+-- name: note_unknown_definers()!
+UPDATE command SET defines = json_extract(params, '$.temp_key')
+WHERE type = 'ensure_issue' AND defines IS NULL
+  AND batch_id IN (SELECT batch_id FROM command AS waiting WHERE waiting.status = 'queued');
+
+-- name: note_unknown_needs()!
+UPDATE command SET needs = (
+  SELECT group_concat(found.value, ' ') FROM (
+    SELECT DISTINCT tree.value AS value FROM json_tree(command.params) AS tree
+    WHERE tree.type = 'text' AND tree.value GLOB 'new:[0-9]*'
+      AND ((tree.path = '$' AND tree.key IN ('key', 'source', 'target', 'epic_key')) OR tree.path = '$.keys')
+  ) AS found)
+WHERE status = 'queued' AND needs IS NULL AND instr(params, '"new:') > 0;

@@ -30,7 +30,7 @@ UPDATE command SET needs = (
     WHERE tree.type = 'text' AND tree.value GLOB 'new:[0-9]*'
       AND ((tree.path = '$' AND tree.key IN ('key', 'source', 'target', 'epic_key')) OR tree.path = '$.keys')
   ) AS found)
-WHERE status = 'queued';
+WHERE status IN ('queued', 'failed', 'cancelled', 'skipped');
 
 DROP INDEX command_status;
 CREATE INDEX command_status ON command (link, status);
@@ -71,11 +71,12 @@ CREATE TABLE agent_retired (
   link TEXT NOT NULL, session TEXT NOT NULL, host TEXT, at TEXT NOT NULL, PRIMARY KEY (link, session));
 
 ALTER TABLE issue RENAME TO issue_v1;
+-- The id binds an issue to its words in the search index; a rowid without a column of its own may change in a VACUUM.
 CREATE TABLE issue (
-  link TEXT NOT NULL DEFAULT 'main', key TEXT NOT NULL, summary TEXT, description TEXT, issue_type TEXT, status TEXT,
+  id INTEGER PRIMARY KEY, link TEXT NOT NULL DEFAULT 'main', key TEXT NOT NULL, summary TEXT, description TEXT, issue_type TEXT, status TEXT,
   priority TEXT, assignee TEXT, duedate TEXT, planned_start TEXT, planned_end TEXT, labels TEXT, epic_key TEXT,
   sprint TEXT, updated TEXT, refreshed_at TEXT, jira_id TEXT, status_id TEXT, sprint_id INTEGER, created TEXT,
-  reading_began_at TEXT, missing_at TEXT, moved_to TEXT, PRIMARY KEY (link, key));
+  reading_began_at TEXT, missing_at TEXT, moved_to TEXT, UNIQUE (link, key));
 INSERT INTO issue (key, summary, description, issue_type, status, priority, assignee, duedate, planned_start,
     planned_end, labels, epic_key, sprint, updated, refreshed_at)
   SELECT key, summary, description, issue_type, status, priority, assignee, duedate, planned_start,
@@ -116,5 +117,32 @@ CREATE INDEX late_result_command ON late_result (command_id);
 CREATE TABLE reading_part (
   command_id INTEGER NOT NULL REFERENCES command(id), delivery INTEGER NOT NULL, part INTEGER NOT NULL,
   total INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (command_id, delivery, part));
+
+-- What a person was shown before a batch: the wishes, and a name for all that the mirror showed of them then.
+CREATE TABLE plan (
+  id INTEGER PRIMARY KEY, link TEXT NOT NULL, author TEXT NOT NULL, title TEXT NOT NULL, commands TEXT NOT NULL,
+  digest TEXT NOT NULL, created_at TEXT NOT NULL, refresh_batch_id INTEGER REFERENCES batch(id),
+  batch_id INTEGER REFERENCES batch(id));
+CREATE INDEX plan_created ON plan (created_at);
+
+-- Every three letters in a row of key, summary and description, case folded: finds parts of words and of keys.
+CREATE VIRTUAL TABLE issue_text USING fts5(key, summary, description, content='issue', content_rowid='id',
+  tokenize='trigram');
+CREATE TRIGGER issue_text_added AFTER INSERT ON issue BEGIN
+  INSERT INTO issue_text (rowid, key, summary, description) VALUES (NEW.id, NEW.key, NEW.summary, NEW.description);
+END;
+CREATE TRIGGER issue_text_gone AFTER DELETE ON issue BEGIN
+  INSERT INTO issue_text (issue_text, rowid, key, summary, description)
+    VALUES ('delete', OLD.id, OLD.key, OLD.summary, OLD.description);
+END;
+-- Most refreshes change no text, and then the index is left alone.
+CREATE TRIGGER issue_text_changed AFTER UPDATE OF key, summary, description ON issue
+WHEN NEW.key IS NOT OLD.key OR NEW.summary IS NOT OLD.summary OR NEW.description IS NOT OLD.description
+BEGIN
+  INSERT INTO issue_text (issue_text, rowid, key, summary, description)
+    VALUES ('delete', OLD.id, OLD.key, OLD.summary, OLD.description);
+  INSERT INTO issue_text (rowid, key, summary, description) VALUES (NEW.id, NEW.key, NEW.summary, NEW.description);
+END;
+INSERT INTO issue_text (issue_text) VALUES ('rebuild');
 
 UPDATE setting SET value = '2' WHERE link = 'main' AND key = 'schema_version';
