@@ -5,6 +5,7 @@ from relay.client import Client
 from relay.errors import (
     AlreadyRunning,
     DeliveryLimitExceeded,
+    HandlerUnavailable,
     LinkExists,
     MessageTooLarge,
     PeerOffline,
@@ -26,6 +27,7 @@ __all__ = [
     "AlreadyRunning",
     "Client",
     "DeliveryLimitExceeded",
+    "HandlerUnavailable",
     "LinkExists",
     "MessageTooLarge",
     "PeerOffline",

@@ -66,6 +66,10 @@ class RelayClosed(RelayError):
     """The client or server was closed."""
 
 
+class HandlerUnavailable(RelayError):
+    """The app behind a server did not start."""
+
+
 class UnsafeState(RelayError):
     """The local state would stand on a remote file system, where databases break."""
 

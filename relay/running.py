@@ -14,9 +14,11 @@ from urllib.parse import unquote
 
 from relay.calls import Reply, fitting, relay_reply, reply_message, request_from
 from relay.calls import Request as RelayRequest
+from relay.errors import HandlerUnavailable
 from relay.frames import Message, ReplyHead, RequestHead
 
 _LOG: Final = logging.getLogger(__name__)
+WITHDRAWN: Final = "withdrawn"
 HANDLER_FAILED: Final = "handler_failed"
 LIFESPAN_SECONDS: Final = 30.0
 
@@ -50,6 +52,11 @@ class Runner(Protocol):
 def failure(request_id: str) -> Message:
     """The answer for a handler that raised."""
     return relay_reply(request_id, 500, HANDLER_FAILED, "the handler of this request failed; its log says why")
+
+
+def withdrawn(request_id: str) -> Message:
+    """What stands for the answer of a handler that stopped because nobody waited. It is neither kept nor sent."""
+    return relay_reply(request_id, 499, WITHDRAWN, "nobody waited for this request any more")
 
 
 class PoolRunner:
@@ -105,10 +112,15 @@ class LoopRunner:
         self._thread = threading.Thread(target=self._run, name="relay-handlers", daemon=True)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._closing = False
+        self._ready = threading.Event()
+        self._failure: str | None = "it did not come up in time"
 
     def open(self, link: str) -> None:
         self._link = link
         self._thread.start()
+        self._ready.wait(LIFESPAN_SECONDS)
+        if self._failure is not None:
+            raise HandlerUnavailable(f"the app did not start: {self._failure}")
 
     def start(self, requests: list[Message]) -> None:
         self._loop.call_soon_threadsafe(self._start, requests)
@@ -126,17 +138,21 @@ class LoopRunner:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
-        self._loop.run_until_complete(self._started())
-        self._loop.run_forever()
-        self._loop.run_until_complete(self._ended())
+        self._failure = self._loop.run_until_complete(self._started())
+        self._ready.set()
+        if self._failure is None:
+            self._loop.run_forever()
+            self._loop.run_until_complete(self._ended())
         self._loop.close()
 
-    async def _started(self) -> None:
-        """Nothing to do before the first request."""
+    async def _started(self) -> str | None:
+        """Get the handler ready; what hinders it."""
+        return None
 
     async def _ended(self) -> None:
-        """The handlers were cancelled; wait until they are through with it."""
-        await asyncio.wait_for(asyncio.gather(*self._tasks.values(), return_exceptions=True), 1.0)
+        """The handlers were cancelled; give them a moment to be through with it."""
+        if self._tasks:
+            await asyncio.wait(self._tasks.values(), timeout=1.0)
 
     def _stop(self) -> None:
         for task in self._tasks.values():
@@ -157,7 +173,7 @@ class LoopRunner:
         except asyncio.CancelledError:
             if self._closing:
                 raise
-            answer = relay_reply(request.id, 499, "withdrawn", "nobody waited for this request any more")
+            answer = withdrawn(request.id)
         except Exception:  # noqa: BLE001 - foreign code: its failure is an answer
             _LOG.exception("the handler of request %s failed", request.id)
             answer = failure(request.id)
@@ -190,8 +206,8 @@ class AsgiRunner(LoopRunner):
         self._gone: dict[str, asyncio.Event] = {}
         self._lifespan = _Lifespan(app)
 
-    async def _started(self) -> None:
-        await self._lifespan.start()
+    async def _started(self) -> str | None:
+        return await self._lifespan.start()
 
     async def _ended(self) -> None:
         await super()._ended()
@@ -214,6 +230,8 @@ class AsgiRunner(LoopRunner):
 
         try:
             await self._app(self._scope(request), receive, response.send)
+            if gone.is_set() and not response.complete:
+                return withdrawn(request.id)  # as a web framework does with a client that hung up
         finally:
             gone.set()
             del self._gone[request.id]
@@ -253,7 +271,7 @@ class _Response:
         self._status: int | None = None
         self._headers: list[list[str]] = []
         self._body: list[bytes] = []
-        self._complete = False
+        self.complete = False
 
     async def send(self, event: Event) -> None:
         match event["type"]:
@@ -262,10 +280,10 @@ class _Response:
                 self._headers = [[name.decode("latin-1"), _text(value)] for name, value in event.get("headers", ())]
             case "http.response.body":
                 self._body.append(bytes(event.get("body", b"")))
-                self._complete = not event.get("more_body", False)
+                self.complete = not event.get("more_body", False)
 
     def message(self, request_id: str, limit_bytes: int) -> Message:
-        if self._status is None or not self._complete:
+        if self._status is None or not self.complete:
             _LOG.error("the app ended request %s without a complete response", request_id)
             return failure(request_id)
         head = ReplyHead(self._status, self._headers)
@@ -291,20 +309,19 @@ class _Lifespan:
         self._failure: str | None = None
         self._task: asyncio.Task[None] | None = None
 
-    async def start(self) -> None:
-        """Start the app up; raises `RuntimeError` where it says that it cannot."""
+    async def start(self) -> str | None:
+        """Start the app up; what hinders it, if it says so."""
         scope = {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": self.state}
         self._task = asyncio.get_running_loop().create_task(self._run(scope))
         await self._events.put({"type": "lifespan.startup"})
-        await asyncio.wait_for(self._started.wait(), LIFESPAN_SECONDS)
-        if self._failure is not None:
-            raise RuntimeError(f"the app did not start: {self._failure}")
+        await self._started.wait()
+        return self._failure
 
     async def end(self) -> None:
         """Let the app shut down."""
         if self._task is not None and not self._task.done():
             await self._events.put({"type": "lifespan.shutdown"})
-            await asyncio.wait_for(self._ended.wait(), LIFESPAN_SECONDS)
+            await asyncio.wait({asyncio.ensure_future(self._ended.wait())}, timeout=1.0)
 
     async def _run(self, scope: Scope) -> None:
         try:

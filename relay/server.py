@@ -13,12 +13,12 @@ from relay.beacon import Beacon
 from relay.calls import DELIVERY_LIMIT, relay_reply
 from relay.client import parcels_of
 from relay.exchange import RelayStatus, Settings
-from relay.frames import Message, Side
+from relay.frames import Message, ReplyHead, Side
 from relay.link import Link, Received
 from relay.parts import Assembly
 from relay.ports import Clock, Folder, Ids
 from relay.profile import Durability, Profile
-from relay.running import AsgiApp, AsgiRunner, Done, Handler, Runner, runner_for
+from relay.running import WITHDRAWN, AsgiApp, AsgiRunner, Done, Handler, Runner, runner_for
 from relay.side import SideDriver
 from relay.state import State
 
@@ -42,6 +42,8 @@ class ServerExchange:
         self._note_sent_by = math.inf
         self._dirty = False
         self._running = 0
+        self._trial: str | None = None
+        self._trial_ends = math.inf
         self._counts = {"requests": 0, "executed": 0, "answered": 0, "given_up": 0, "withdrawn": 0, "asked_again": 0}
 
     def attach(self, driver: SideDriver) -> None:
@@ -74,6 +76,9 @@ class ServerExchange:
             self._assembly.clear()
             self._state.forget_parts()
             self._dirty = True
+            # Whoever waited died with that life; what is still wanted is asked for again in this one.
+            for request_id in [one for one, stage in self._stages.items() if stage == "running"]:
+                self._take_withdrawal(request_id)
         for parcel in received.acknowledged:
             if parcel.kind == "reply" and parcel.last:
                 self._sent.append(parcel.id)
@@ -142,16 +147,21 @@ class ServerExchange:
         self._queue.append((request, deliveries))
         self._dirty = True
 
-    def _start_next(self) -> None:
-        while self._queue and self._running < MAX_HANDLERS:
+    def _start_next(self, now: float) -> None:
+        while self._queue and self._running < MAX_HANDLERS and self._trial is None:
             request, deliveries = self._queue.popleft()
             if self._stages.get(request.id) == "withdrawn":
                 del self._stages[request.id]
                 continue
+            if delivery.on_trial(deliveries):
+                self._trial, self._trial_ends = request.id, now + delivery.TRIAL_SECONDS
             self._state.remember_delivery(request, deliveries)
             self._starts.append(request)
             self._running += 1
             self._dirty = True
+
+    def _end_trial(self) -> None:
+        self._trial, self._trial_ends = None, math.inf
 
     def _give_up(self, request_id: str) -> None:
         self._counts["given_up"] += 1
@@ -163,13 +173,19 @@ class ServerExchange:
         assert isinstance(item, Message)
         self._running -= 1
         self._counts["executed"] += 1
-        self._keep(item, self._stages.pop(item.id))
+        if item.id == self._trial:
+            self._end_trial()
+        stage = self._stages.pop(item.id)
+        if not _is_withdrawn(item):
+            self._keep(item, stage)
+        elif stage == "running":  # it stopped for want of a caller, and meanwhile there is one again
+            request = self._state.request(item.id)
+            assert request is not None
+            self._enqueue(request, 1)
 
     def _keep(self, answer: Message, stage: answering.Stage) -> None:
         send = answering.on_answer(stage)
         self._dirty = True
-        if stage == "withdrawn" and answer.head is not None and getattr(answer.head, "error", None) == "withdrawn":
-            return  # the handler stopped because it was told to: it may run if the request comes again
         self._state.remember_reply(answer, unsent=send)
         if send:
             self._counts["answered"] += 1
@@ -183,14 +199,19 @@ class ServerExchange:
     # --- the driver's turns
 
     def prepare(self, now: float) -> bool:
-        self._start_next()
+        if self._trial_ends <= now:
+            assert self._trial is not None
+            self._state.acquit(self._trial)
+            self._end_trial()
+            self._dirty = True
+        self._start_next(now)
         if not self._dirty and now < self._note_sent_by:
             return False
-        if self._sent:
+        if now >= self._note_sent_by:
             self._state.mark_sent(self._sent)
-            self._sent = []
+            self._sent, self._note_sent_by = [], math.inf
         self._state.remember_peer(self._link.peer)
-        self._dirty, self._note_sent_by = False, math.inf
+        self._dirty = False
         return True
 
     def settle(self) -> None:
@@ -204,11 +225,12 @@ class ServerExchange:
         return bool(self._stages)
 
     def wake_at(self) -> float:
-        return self._note_sent_by
+        return min(self._note_sent_by, self._trial_ends)
 
     def close(self) -> None:
         """Handlers that are stopped in good order did not kill anybody: this start is taken back."""
         self._runner.close()
+        self._state.mark_sent(self._sent)
         for request_id in self._stages:
             self._state.take_back_delivery(request_id)
 
@@ -217,6 +239,10 @@ class ServerExchange:
 
     def counters(self) -> dict[str, int]:
         return self._counts | {"running": self._running, "queued": len(self._queue)}
+
+
+def _is_withdrawn(answer: Message) -> bool:
+    return isinstance(answer.head, ReplyHead) and answer.head.error == WITHDRAWN
 
 
 class Server:

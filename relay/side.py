@@ -17,7 +17,6 @@ from relay.beacon import Beacon, beacon_from
 from relay.clock import SystemClock, SystemIds
 from relay.doorbell import PlainBell, doorbell_for
 from relay.errors import (
-    AlreadyRunning,
     FrameGone,
     FrameUnfit,
     NotAFrame,
@@ -25,7 +24,6 @@ from relay.errors import (
     RelayError,
     ShareFault,
     ShareState,
-    UnsafeState,
 )
 from relay.exchange import Exchange, RelayStatus, Settings
 from relay.folder import LocalFolder
@@ -153,7 +151,7 @@ class SideDriver:
                 self._busy_since = None
                 moved = self.bell.wait(wake - self.clock.monotonic())
             self._close()
-        except (AlreadyRunning, ProtocolMismatch, UnsafeState) as refusal:
+        except RelayError as refusal:
             self._refusal = refusal
             self._exchange.failed(refusal)
         except BaseException as error:
@@ -161,6 +159,8 @@ class SideDriver:
             self._exchange.failed(error)
             raise
         finally:
+            if self._state is not None:
+                self._state.close()
             self._opened.set()
             self._busy_since = None
 
@@ -230,7 +230,6 @@ class SideDriver:
             state.commit()
             if self._health.state == "ok":
                 self._guarded(lambda: self._write(link), on_write=True, now=now)
-            state.close()
         self.bell.close()
 
     # --- the share

@@ -5,7 +5,7 @@ import os
 import platform
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -91,6 +91,7 @@ class State:
         self._db.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'OFF'}")
         self._db.executescript(_SCHEMA)
         self._open = False
+        self._peer = Peer()
 
     def close(self) -> None:
         """Commit, and let another process have this side."""
@@ -123,11 +124,16 @@ class State:
     def peer(self) -> Peer:
         """The other side as it was last committed."""
         found = self._recalled("peer")
-        return Peer(**json.loads(found)) if found else Peer()
+        if found:
+            epoch, life, taken = found.split()
+            self._peer = Peer(epoch, int(life), int(taken))
+        return self._peer
 
     def remember_peer(self, peer: Peer) -> None:
         """Note how far the peer's frames were taken."""
-        self._remember("peer", json.dumps(asdict(peer)))
+        if peer != self._peer:
+            self._peer = peer
+            self._remember("peer", f"{peer.epoch} {peer.life} {peer.taken}")
 
     # --- the calling side
 
@@ -164,6 +170,17 @@ class State:
     def remember_stage(self, request_id: str, stage: Stage) -> None:
         """The request was withdrawn, or is wanted again."""
         self._write("UPDATE served SET stage = ? WHERE id = ?", (stage, request_id))
+
+    def acquit(self, request_id: str) -> None:
+        """The handler has lived through its last chance: it is not the one that kills."""
+        self._write("UPDATE served SET deliveries = 0 WHERE id = ?", (request_id,))
+
+    def request(self, request_id: str) -> Message | None:
+        """The request kept under this id, as long as it is not answered."""
+        row = self._db.execute(
+            "SELECT head, body FROM served WHERE id = ? AND head IS NOT NULL", (request_id,)
+        ).fetchone()
+        return Message("request", request_id, _REQUEST.validate_json(row[0]), bytes(row[1])) if row else None
 
     def take_back_delivery(self, request_id: str) -> None:
         """The process ends in good order: the handler did not kill it, so this start does not count."""
