@@ -107,7 +107,7 @@ class AgentConfig(BaseSettings):
 
     gap_floor: Seconds = Field(default=1.0, description="least gap before a call in seconds, whatever the hub says")
     gap_floors: dict[CommandType, Seconds] = Field(default={}, description="the same by command type")
-    read_gap: Seconds = Field(default=2.0, description="gap between the agent's own readings at the start")
+    read_gap: Seconds = Field(default=2.0, description="gap before the agent's own readings at the start")
     settle_seconds: Seconds = Field(default=120.0, description="how long a lost write may still take effect")
     claim_wait_seconds: Annotated[int, Field(ge=0, le=120)] = Field(default=25, description="long poll of a claim")
     allow_projects: list[str] = Field(default=[], description="projects that may be touched; the own one if empty")

@@ -29,6 +29,10 @@ class SiteSource(Protocol):
 
     def site(self) -> Site: ...
 
+    def forget(self) -> None:
+        """Learn anew next time: the token may be another user's now."""
+        ...
+
 
 def listing(path: str, *, keys: tuple[str, ...] = ()) -> JiraRequest:
     expect = Expect(keys=keys) if keys else Expect(shape="array")
@@ -60,6 +64,9 @@ class LearntSite:
         self._cache.unlink(missing_ok=True)
 
     def _asked(self) -> dict[str, Any]:
+        # One gap, then one after another, as the readings of a command do.
+        self._pacer.wait_gap(self._gap_seconds)
+        myself = self._get(MYSELF)  # first: with a bad token each further call feeds the lock counter
         project = self._wanted.project
         types = self._optional(listing(f"issue/createmeta/{project}/issuetypes", keys=("values",)))
         if types is None:
@@ -67,7 +74,7 @@ class LearntSite:
             types = self._optional(listing(f"project/{project}", keys=("issueTypes",)))
         links = self._optional(listing("issueLinkType", keys=("issueLinkTypes",)))
         return {
-            "myself": self._get(MYSELF),
+            "myself": myself,
             "fields": self._get(listing("field")),
             "priorities": self._optional(listing("priority")) or [],
             "issue_types": (types or {}).get("values") or (types or {}).get("issueTypes") or [],
@@ -75,14 +82,12 @@ class LearntSite:
         }
 
     def _get(self, request: JiraRequest) -> Any:
-        self._pacer.wait_gap(self._gap_seconds)
         found = self._jira.send(request)
         if found.outcome is not Outcome.OK:
             raise EnvironmentBlocked(found.outcome, found.text)
         return found.json
 
     def _optional(self, request: JiraRequest) -> Any:
-        self._pacer.wait_gap(self._gap_seconds)
         found = self._jira.send(request)
         if found.outcome is Outcome.OK:
             return found.json

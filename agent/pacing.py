@@ -5,6 +5,9 @@ broke the gap in 896 of 2,352 enumerated restarts.
 """
 
 from dataclasses import dataclass
+from typing import Final
+
+MAX_GAP: Final = 86_400.0  # seconds; whoever wants longer pauses the link
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,4 +56,4 @@ def settled_at(boot_id: str, sent: float, life: Life, window_seconds: float, now
 
 def gap(pause_seconds: float, floor_seconds: float) -> float:
     """The gap to keep: the hub's, but never below the agent's own floor, whatever the hub says."""
-    return max(pause_seconds, floor_seconds)
+    return min(max(pause_seconds, floor_seconds), MAX_GAP)

@@ -326,10 +326,13 @@ class Runner:
         return self._clock.monotonic() + blocked.pause
 
     def _probe(self, blocked: _Blocked) -> float:
-        if blocked.outcome is Outcome.NOT_LET_IN and not self._jira.renewed():
+        if blocked.outcome is Outcome.NOT_LET_IN:
             # Each try feeds the counter that locks the account: only a person tries again, by a new token or a restart.
-            self._heartbeat()
-            return self._clock.monotonic() + FIRST_PROBE
+            if not self._jira.renewed():
+                self._heartbeat()
+                return self._clock.monotonic() + FIRST_PROBE
+            self._names.forget()
+            self._site = None
         found = self._jira.send(MYSELF)
         if found.outcome is Outcome.OK:
             minutes = (self._clock.monotonic() - blocked.since) / 60

@@ -24,6 +24,8 @@ def issue_request(key: str, fields: Sequence[str], **query: str) -> JiraRequest:
 
 def read_issue(work: Work, key: str, fields: Sequence[str], **query: str) -> Mapping[str, Any]:
     found: Mapping[str, Any] = work.read(issue_request(key, fields, **query))
+    if not isinstance(found["fields"], dict):
+        raise CommandFailed(f"{key}: в ответе Jira поле fields не объект")
     return found
 
 
@@ -48,10 +50,11 @@ def search(work: Work, jql: str, fields: Sequence[str], *, validate: bool = True
         }
         request = JiraRequest("POST", f"{API}/search", "read", Expect(keys=("issues",)), body)
         page = work.read(request)
-        found.update({str(issue.get("id")): issue for issue in page["issues"]})
-        start += len(page["issues"])
-        if is_last_page(start - len(page["issues"]), len(page["issues"]), page.get("total")):
+        received = _objects(page, "issues")
+        found.update({str(issue.get("id")): issue for issue in received})
+        if is_last_page(start, len(received), page.get("total")):
             return list(found.values())
+        start += len(received)
     raise CommandFailed(f"поиск не кончается за {MAX_PAGES} страниц")
 
 
@@ -70,9 +73,17 @@ def _paged(work: Work, path: str, items: str, query: tuple[tuple[str, str], ...]
     for _ in range(MAX_PAGES):
         asked = (*query, ("startAt", str(start)), ("maxResults", str(PAGE)))
         page = work.read(JiraRequest("GET", path, "read", Expect(keys=(items,)), query=asked))
-        received = page[items]
+        received = _objects(page, items)
         found.update({str(item.get("id")): item for item in received})
         if page.get("isLast") is True or is_last_page(start, len(received), page.get("total")):
             return list(found.values())
         start += len(received)
     raise CommandFailed(f"{path} не кончается за {MAX_PAGES} страниц")
+
+
+def _objects(page: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """The list of objects that a page is; what has its keys but not its shape is no answer of Jira's."""
+    found = page[name]
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise CommandFailed(f"в ответе Jira {name} не список объектов")
+    return found

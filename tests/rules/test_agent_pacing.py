@@ -150,6 +150,7 @@ def test_an_unknown_last_call_costs_the_full_gap(last: LastCall | None) -> None:
 def test_the_floor_is_kept_whatever_the_hub_says() -> None:
     assert gap(0.0, 1.0) == 1.0
     assert gap(120.0, 1.0) == 120.0
+    assert gap(float("inf"), 1.0) == 86_400.0
 
 
 def test_the_settle_window_counts_from_the_write_within_one_boot_and_from_the_start_otherwise() -> None:
