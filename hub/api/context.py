@@ -47,19 +47,20 @@ class Context:
         self.workers.shutdown(wait=True)
 
 
-def _context(request: Request) -> Context:
+# Coroutines, although they wait for nothing: a plain function would cost a hop to a thread at each request.
+async def _context(request: Request) -> Context:
     found = request.app.state.context
     assert isinstance(found, Context)
     return found
 
 
-def _link(request: Request) -> str:
+async def _link(request: Request) -> str:
     """The relay's apps serve one link each; a person names the link, `main` by default."""
     fixed: str | None = request.app.state.link
     return fixed if fixed is not None else request.query_params.get("link", "main")
 
 
-def _request_key(request: Request) -> str | None:
+async def _request_key(request: Request) -> str | None:
     key = request.headers.get("idempotency-key")
     if key is not None and not 0 < len(key) <= _MAX_REQUEST_KEY:
         text = Said(f"must be 1 to {_MAX_REQUEST_KEY} characters", f"от 1 до {_MAX_REQUEST_KEY} символов")
@@ -67,7 +68,7 @@ def _request_key(request: Request) -> str | None:
     return key
 
 
-def _language(request: Request) -> Language:
+async def _language(request: Request) -> Language:
     return language_of(request.headers.get("accept-language", ""))
 
 

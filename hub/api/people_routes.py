@@ -26,11 +26,11 @@ KeyInPath = Annotated[str, Path(pattern=ANY_KEY_PATTERN)]
 SomeText = Annotated[str | None, Query(max_length=200)]
 
 
-class _Body(BaseModel):
+class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class BatchRequest(_Body):
+class BatchRequest(Body):
     """`commands` are checked one by one by `hub.batching`, so that every fault is named with its place."""
 
     author: Name
@@ -39,7 +39,7 @@ class BatchRequest(_Body):
     held: bool = False
 
 
-class ByWhom(_Body):
+class ByWhom(Body):
     author: Name = "api"
 
 
@@ -52,11 +52,11 @@ class RefreshRequest(ByWhom):
     jql: str | None = None
 
 
-class NoteRequest(_Body):
+class NoteRequest(Body):
     text: Annotated[Text, Field(min_length=1)]
 
 
-class SettingsRequest(_Body):
+class SettingsRequest(Body):
     """What is left out stays. `paused`: true, false, or the moment until which."""
 
     pacing: Annotated[dict[str, Any], Field(max_length=_MAX_GAPS)] | None = None
@@ -186,10 +186,11 @@ async def delete_note(context: InContext, link: OnLink, key: KeyInPath) -> Respo
 
 
 @router.post("/refresh", status_code=201)
-async def refresh(request: Request, context: InContext, link: OnLink) -> Response:
+async def refresh(request: Request, context: InContext, link: OnLink, request_key: RequestKey) -> Response:
     body = await body_as(RefreshRequest, request)
     wish = body.model_dump(exclude={"author"}, exclude_none=True, mode="json")
-    return answered(await context.call(context.service.refresh, link, body.author, wish))
+    answer = await context.call(context.service.refresh, link, body.author, wish, request_key=request_key)
+    return answered(answer)
 
 
 @router.get("/settings")

@@ -68,6 +68,11 @@ def _issue_read_after(transaction: Transaction, link: str, key: str, claimed_at:
     if row is None or row["missing_at"] or row["moved_to"] or not (row["reading_began_at"] or "") > claimed_at:
         return None
     links = tuple(IssueLink.model_validate(dict(item)) for item in transaction.all("links_of", link=link, key=key))
+    return issue_state(row, links)
+
+
+def issue_state(row: Row, links: tuple[IssueLink, ...]) -> IssueState:
+    """An issue of the mirror as it was read."""
     columns = {name: row[name] for name in IssueState.model_fields if name not in ("links", "labels")}
     filled = {"summary": row["summary"] or "", "labels": json.loads(row["labels"] or "[]"), "links": links}
     return IssueState.model_validate({**columns, **filled})

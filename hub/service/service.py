@@ -4,18 +4,19 @@ The functions beside this module take the `Transaction` that only a `Database` c
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol
 
 from hub.errors import Language, Refusal, Said, unknown
 from hub.moments import moment
 from hub.service import batches, claiming, reporting, views
 from hub.service import settings as link_settings
-from hub.service.answers import Answer, json_text, store, stored
+from hub.service.answers import Answer
 from hub.service.bell import Bell
 from hub.service.delivering import BackupFirst, Copy, Terms, delivered_body
+from hub.service.planner import Planner
+from hub.service.work import Work
 from hub.store.connection import Database, Transaction
 from hub.store.schema import migrate
 from protocol.messages import AgentState, ClaimRequest, Report
@@ -23,7 +24,6 @@ from relay.ports import Clock, Ids
 
 ANSWERS_KEPT_SECONDS: Final = 30 * 86_400.0  # as long as the relay keeps the ids of its requests
 _LOOKS_WITH_COPIES: Final = 4  # one to learn of the batch, one to deliver, two more if batches are cancelled between
-T = TypeVar("T")
 
 
 class Backups(Protocol):
@@ -39,11 +39,12 @@ class Service:
 
     def __init__(self, database: Database, *, clock: Clock, ids: Ids, backups: Backups | None = None) -> None:
         self.bell = Bell()
-        self._database = database
         self._clock = clock
         self._backups = backups
+        self._work = Work(database, clock, self.bell)
+        self.plans = Planner(self._work)
         migrate(database, backups.make if backups is not None else lambda label: None)
-        with self._writing() as transaction:
+        with self._work.writing() as transaction:
             self.epoch = link_settings.database_epoch(transaction, ids.new_id())
             for statement in ("count_unknown_deliveries", "note_unknown_definers", "note_unknown_needs"):
                 transaction.run(statement)
@@ -65,7 +66,7 @@ class Service:
         """
         look = claiming.Look(request_key, wanted, last, copies=self._backups is not None)
         for _ in range(_LOOKS_WITH_COPIES):
-            with self._writing() as transaction:
+            with self._work.writing() as transaction:
                 found = claiming.claim(transaction, link, request, look, self.epoch)
             if not isinstance(found, BackupFirst):
                 break
@@ -91,14 +92,14 @@ class Service:
         language: Language = "en",
     ) -> Answer:
         """Take a report in. Raises `Refusal`, but `not_claimed` comes as a stored answer."""
-        with self._writing() as transaction:
+        with self._work.writing() as transaction:
             answer = reporting.report(transaction, link, command_id, said, request_key, language)
         self.bell.ring()
         return answer
 
     def delivery(self, link: str, command_id: int) -> dict[str, Any]:
         """The command as it was delivered, with today's status and pause."""
-        with self._reading() as transaction:
+        with self._work.reading() as transaction:
             row = batches.command_row(transaction, link, command_id)
             settings = link_settings.link_settings(transaction, link)
             terms = Terms(link, settings, self.epoch, copies=False)
@@ -106,7 +107,7 @@ class Service:
 
     def heartbeat(self, link: str, state: AgentState) -> None:
         """Keep how the agent is; the command in its hands is the one it names."""
-        with self._writing() as transaction:
+        with self._work.writing() as transaction:
             agent = transaction.one("agent", link=link)
             claiming.hold_session(transaction, link, agent, state)
             claiming.seen(transaction, link, agent, state, state.current_command_id)
@@ -124,25 +125,24 @@ class Service:
         request_key: str | None = None,
     ) -> Answer:
         """Store a batch: 201 with the batch as JSON text. Raises `Refusal` with every fault."""
-        with self._writing() as transaction:
-            answer = stored(transaction, link, request_key)
-            if answer is None:
-                batch = batches.create_batch(transaction, link, author, title, commands, held=held)
-                answer = store(transaction, link, request_key, Answer(201, json_text(batch)))
-        self.bell.ring()
-        return answer
+        return self._work.answered(
+            link,
+            request_key,
+            201,
+            lambda transaction: batches.create_batch(transaction, link, author, title, commands, held=held),
+        )
 
-    def refresh(self, link: str, author: str, wish: Mapping[str, Any]) -> Answer:
+    def refresh(self, link: str, author: str, wish: Mapping[str, Any], *, request_key: str | None = None) -> Answer:
         """A batch of one reading: `wish` has `keys` or `jql`. Raises `Refusal`."""
-        return self.create_batch(link, author, "Refresh", [{**wish, "type": "refresh"}])
+        return self.create_batch(link, author, "Refresh", [{**wish, "type": "refresh"}], request_key=request_key)
 
     def batch(self, link: str, batch_id: int) -> dict[str, Any]:
-        with self._reading() as transaction:
+        with self._work.reading() as transaction:
             return self._batch(transaction, link, batch_id)
 
     def batch_list(self, link: str, *, limit: int, before: int | None = None) -> dict[str, Any]:
         """The newest batches first, a page of them."""
-        with self._reading() as transaction:
+        with self._work.reading() as transaction:
             rows = transaction.all("batches", link=link, before=before or _BEYOND, limit=limit + 1)
             items = [views.batch_head(transaction, row) for row in rows[:limit]]
         return _page(items, "id", more=len(rows) > limit)
@@ -152,7 +152,7 @@ class Service:
             batches.cancel_batch(transaction, link, batch_id, who)
             return self._batch(transaction, link, batch_id)
 
-        return self._changed(act)
+        return self._work.changed(act)
 
     def approve_batch(self, link: str, batch_id: int) -> dict[str, Any]:
         """Let a held batch go out."""
@@ -163,13 +163,13 @@ class Service:
             transaction.run("release_commands", batch_id=batch_id)
             return self._batch(transaction, link, batch_id)
 
-        return self._changed(act)
+        return self._work.changed(act)
 
     def retry_batch(self, link: str, batch_id: int, author: str) -> dict[str, Any]:
-        return self._changed(lambda transaction: batches.retry_batch(transaction, link, batch_id, author))
+        return self._work.changed(lambda transaction: batches.retry_batch(transaction, link, batch_id, author))
 
     def command(self, link: str, command_id: int) -> dict[str, Any]:
-        with self._reading() as transaction:
+        with self._work.reading() as transaction:
             return views.command_details(transaction, batches.command_row(transaction, link, command_id))
 
     def command_list(
@@ -177,7 +177,7 @@ class Service:
     ) -> dict[str, Any]:
         """The newest commands first; `filters` may name status, type, batch_id, key, text."""
         wanted = {**dict.fromkeys(("status", "type", "batch_id", "key", "text")), **(filters or {})}
-        with self._reading() as transaction:
+        with self._work.reading() as transaction:
             rows = transaction.all("commands", link=link, before=before or _BEYOND, limit=limit + 1, **wanted)
         return _page([views.command_view(row) for row in rows[:limit]], "id", more=len(rows) > limit)
 
@@ -189,13 +189,13 @@ class Service:
             shown = views.command_details(transaction, batches.command_row(transaction, link, command_id))
             return {**shown, "warning": warning} if warning else shown
 
-        return self._changed(act)
+        return self._work.changed(act)
 
     def retry_command(self, link: str, command_id: int, author: str) -> dict[str, Any]:
-        return self._changed(lambda transaction: batches.retry_command(transaction, link, command_id, author))
+        return self._work.changed(lambda transaction: batches.retry_command(transaction, link, command_id, author))
 
     def issue(self, link: str, key: str) -> dict[str, Any]:
-        with self._reading() as transaction:
+        with self._work.reading() as transaction:
             row = transaction.one("issue", link=link, key=key)
             if row is None:
                 raise unknown(Said(f"issue {key} in the mirror", f"задача {key} в зеркале"))
@@ -204,20 +204,20 @@ class Service:
     def issue_list(
         self, link: str, *, limit: int, after: str | None = None, status: str | None = None, text: str | None = None
     ) -> dict[str, Any]:
-        with self._reading() as transaction:
+        with self._work.reading() as transaction:
             rows = transaction.all("issues", link=link, status=status, text=text, after=after or "", limit=limit + 1)
             items = [views.issue_view(transaction, row, with_links=False) for row in rows[:limit]]
         return _page(items, "key", more=len(rows) > limit)
 
     def note(self, link: str, key: str) -> dict[str, Any]:
-        with self._reading() as transaction:
+        with self._work.reading() as transaction:
             row = transaction.one("note", link=link, key=key)
             if row is None:
                 raise unknown(Said(f"note on {key}", f"заметка на {key}"))
             return dict(row)
 
     def note_list(self, link: str, *, limit: int, after: str | None = None) -> dict[str, Any]:
-        with self._reading() as transaction:
+        with self._work.reading() as transaction:
             rows = transaction.all("notes", link=link, after=after or "", limit=limit + 1)
         return _page([dict(row) for row in rows[:limit]], "key", more=len(rows) > limit)
 
@@ -226,13 +226,13 @@ class Service:
             transaction.run("put_note", link=link, key=key, text=text, at=transaction.now)
             return {"key": key, "text": text, "updated_at": transaction.now}
 
-        return self._changed(act)
+        return self._work.changed(act)
 
     def delete_note(self, link: str, key: str) -> None:
-        self._changed(lambda transaction: transaction.run("drop_note", link=link, key=key))
+        self._work.changed(lambda transaction: transaction.run("drop_note", link=link, key=key))
 
     def settings(self, link: str) -> dict[str, Any]:
-        with self._reading() as transaction:
+        with self._work.reading() as transaction:
             return link_settings.settings_view(transaction, link)
 
     def change_settings(self, link: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -242,7 +242,7 @@ class Service:
             link_settings.change_settings(transaction, link, wanted)
             return link_settings.settings_view(transaction, link)
 
-        return self._changed(act)
+        return self._work.changed(act)
 
     def adopt(self, link: str) -> dict[str, Any]:
         """A person lets another agent take the link over: the next one that claims holds it."""
@@ -251,35 +251,30 @@ class Service:
             claiming.release(transaction, link)
             return views.agent_view(transaction, link)
 
-        return self._changed(act)
+        return self._work.changed(act)
 
     def status(self, link: str) -> dict[str, Any]:
-        with self._reading() as transaction:
+        with self._work.reading() as transaction:
             return views.status_view(transaction, link)
 
     def events(self, link: str, after: int) -> list[dict[str, Any]]:
         """Moves of commands since the event `after`, at most 500."""
-        with self._reading() as transaction:
+        with self._work.reading() as transaction:
             return [views.event_view(row) for row in transaction.all("events_after", link=link, id=after)]
 
     def newest_event(self) -> int:
-        with self._reading() as transaction:
+        with self._work.reading() as transaction:
             row = transaction.one("newest_event_id")
             return int(row["id"]) if row is not None else 0
 
     def housekeeping(self) -> int:
         """Forget answers nobody can ask for again; the number forgotten."""
         before = moment(self._clock.wall() - ANSWERS_KEPT_SECONDS)
-        with self._writing() as transaction:
+        with self._work.writing() as transaction:
+            transaction.run("forget_plans", before=before)
             return transaction.run("forget_answers", before=before)
 
     # Inside
-
-    def _changed(self, act: Callable[[Transaction], T]) -> T:
-        with self._writing() as transaction:
-            result = act(transaction)
-        self.bell.ring()
-        return result
 
     def _batch(self, transaction: Transaction, link: str, batch_id: int) -> dict[str, Any]:
         row = batches.batch_row(transaction, link, batch_id)
@@ -288,12 +283,6 @@ class Service:
     def _copy_for(self, batch_id: int) -> Copy:
         assert self._backups is not None  # a claim asks for a copy only where copies are made
         return Copy(batch_id, str(self._backups.make(f"batch-{batch_id}")))
-
-    def _writing(self) -> AbstractContextManager[Transaction]:
-        return self._database.writing(moment(self._clock.wall()))
-
-    def _reading(self) -> AbstractContextManager[Transaction]:
-        return self._database.reading(moment(self._clock.wall()))
 
 
 _BEYOND: Final = 2**62  # above every id

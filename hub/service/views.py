@@ -4,10 +4,13 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, get_args
 
+from hub.errors import Language
 from hub.moments import seconds_between
 from hub.pacing import Policy, estimate_seconds
+from hub.planning import Entry
 from hub.service.settings import link_settings
 from hub.store.connection import Row, Transaction
+from protocol.commands import AnyCommand
 from protocol.messages import TERMINAL, Status
 
 ONLINE_SECONDS: Final = 300.0  # the seeds: offline five minutes after the last word
@@ -88,9 +91,27 @@ def all_counts(counted: Mapping[str, int]) -> dict[str, int]:
     return {status: counted.get(status, 0) for status in STATUSES}
 
 
+def plan_command_view(index: int, command: AnyCommand, entry: Entry, language: Language) -> dict[str, Any]:
+    """One command of a plan: its mark, what would change, and why it would fail or cannot be told."""
+    similar = entry.similar
+    return {
+        "seq": index + 1,
+        "type": command.type,
+        "params": command.params(),
+        "mark": entry.mark,
+        "changes": [{"field": change.field, "old": change.old, "new": change.new} for change in entry.changes],
+        "why": None if entry.why is None else entry.why.in_language(language),
+        "similar": None
+        if similar is None
+        else {"key": similar.key, "summary": similar.summary, "status": similar.status},
+        "reads": entry.reads,
+        "writes": entry.writes,
+    }
+
+
 def issue_view(transaction: Transaction, row: Row, *, with_links: bool) -> dict[str, Any]:
     """An issue of the mirror."""
-    names = [name for name in row.keys() if name not in ("link", "labels")]  # noqa: SIM118  # a Row iterates over values
+    names = [name for name in row.keys() if name not in ("id", "link", "labels")]  # noqa: SIM118  # a Row iterates over values
     shown = {**{name: row[name] for name in names}, "labels": _parsed(row["labels"]) or []}
     if with_links:
         links = transaction.all("links_of", link=row["link"], key=row["key"])

@@ -36,6 +36,3 @@ UPDATE plan SET batch_id = :batch_id WHERE id = :id;
 
 -- name: forget_plans(before)!
 DELETE FROM plan WHERE id IN (SELECT id FROM plan WHERE created_at < :before ORDER BY id LIMIT 1000);
-
--- name: open_of_batch(batch_id)^
-SELECT count(*) AS number FROM command WHERE batch_id = :batch_id AND status IN ('queued', 'claimed');
