@@ -1,12 +1,16 @@
 """`make bench ONLY=agent`: from the agent's start to its first claim, and its memory, beside its bare dependencies."""
 
 import contextlib
+import shutil
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from examples.jira.settings import DEFAULT_TOKEN
+from relay import Reply, Request, Server, create_link
 from tests.bench.measuring import median, middle_ratio, rss_mib, scratch, told
 from tests.bench.our_queue import LINK
 from tests.bench.reporting import Figure, Target
@@ -56,7 +60,8 @@ def figures(*, quick: bool) -> list[Figure]:
 class _Agent:
     """Agents started one after the other beside a relay server that only notes when a claim comes."""
 
-    def __init__(self, root: Path, jira: str) -> None:
+    def __init__(self, root: Path, jira: str, token: str) -> None:
+        self._home = root / "agent"
         self._output = root / "agent.txt"
         self._claimed = threading.Event()
         self._leave = threading.Event()
@@ -66,21 +71,23 @@ class _Agent:
             "JIRA_AGENT_STATE_DIR": str(root / "agent" / "relay"),
             "JIRA_AGENT_SHARE": str(root / "share"),
             "JIRA_AGENT_JIRA_URL": jira,
+            "JIRA_AGENT_TOKEN": token,
             "JIRA_AGENT_PROJECT": "AURORA",
             "JIRA_AGENT_READ_GAP": "0",
             "JIRA_AGENT_GAP_FLOOR": "0",
         }
 
-    def answer(self, request: object) -> object:
+    def answer(self, request: Request) -> Reply:
         """The hub's side: a claim is heard, and left without work until the agent has gone."""
-        from relay import Reply
-
         self._claimed.set()
         self._leave.wait(START_SECONDS)
         return Reply(204)
 
     def start(self) -> tuple[float, float]:
         """Milliseconds to the first claim, and MiB soon after."""
+        # A claim left open is sent again under its id, and answered from memory: each start has a past without one.
+        (self._home / "journal.jsonl").unlink(missing_ok=True)
+        shutil.rmtree(self._home / "relay", ignore_errors=True)
         self._claimed.clear()
         self._leave.clear()
         begin = time.perf_counter()
@@ -95,18 +102,14 @@ class _Agent:
 
 
 @contextlib.contextmanager
-def _surroundings(root: Path):  # type: ignore[no-untyped-def]  # of a private class
-    from examples.jira.settings import DEFAULT_TOKEN
-    from relay import Server, create_link
-
+def _surroundings(root: Path) -> Iterator[_Agent]:
     (root / "agent").mkdir()
     (root / "share").mkdir()
     create_link(root / "share" / LINK, LINK)
     port = free_port()
     jira = [PYTHON, "-m", "examples.jira", "--port", str(port)]
-    agent = _Agent(root, f"http://127.0.0.1:{port}")
-    agent._told["JIRA_AGENT_TOKEN"] = DEFAULT_TOKEN
+    agent = _Agent(root, f"http://127.0.0.1:{port}", DEFAULT_TOKEN)
     with program(jira, {}, root / "jira.txt") as process:
         first_answer(process, port, "/", root / "jira.txt")
-        with Server(root / "share" / LINK, agent.answer, state_dir=root / "hub"):  # type: ignore[arg-type]
+        with Server(root / "share" / LINK, agent.answer, state_dir=root / "hub"):
             yield agent
