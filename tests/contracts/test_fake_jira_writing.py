@@ -142,7 +142,7 @@ def test_the_inward_issue_of_the_post_is_the_one_that_blocks(world: World) -> No
     assert seen_from_a["id"] == seen_from_b["id"]
 
 
-def test_the_planted_link_1537_to_1538_starts_the_scenario(world: World) -> None:
+def test_the_planted_link_leads_from_1537_to_1538(world: World) -> None:
     seen = world.fields("AURORA-1537")["issuelinks"][0]
     assert (seen["type"]["outward"], seen["outwardIssue"]["key"]) == ("блокирует начало", "AURORA-1538")
 
@@ -175,7 +175,7 @@ def transition(world: World, key: str, number: str, code: int = 204, **body: Any
     return world.post(f"{API}/issue/{key}/transitions", {"transition": {"id": number}, **body}, code)
 
 
-def test_the_path_of_the_scenario_leads_from_waiting_to_done(world: World) -> None:
+def test_the_path_of_the_seeds_leads_from_waiting_to_done(world: World) -> None:
     transition(world, "AURORA-1533", "11")
     transition(world, "AURORA-1533", "31")
     assert world.fields("AURORA-1533")["status"]["name"] == "Готово"
