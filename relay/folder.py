@@ -103,14 +103,10 @@ class LocalFolder:
             return [entry.name for entry in entries if entry.name != ".tmp"]
 
     def read(self, name: str, limit: int) -> bytes:
-        try:
-            return _read(f"{self.inbox}/{name}", limit)
-        except OSError as error:
-            if error.errno in _GONE:
-                raise FrameGone(name) from error
-            if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
-                raise FrameUnfit(name) from error
-            raise _fault(error, f"reading {name}") from error
+        return self._content(f"{self.inbox}/{name}", limit)
+
+    def read_own(self, name: str, limit: int) -> bytes:
+        return self._content(f"{self.outbox}/{name}", limit)
 
     def publish(self, name: str, data: bytes, *, durable: bool) -> None:
         temporary, final = f"{self.outbox}/.tmp/{name}", f"{self.outbox}/{name}"
@@ -131,6 +127,16 @@ class LocalFolder:
         except OSError as error:
             if error.errno not in _GONE:
                 raise _fault(error, f"deleting {name}") from error
+
+    def _content(self, path: str, limit: int) -> bytes:
+        try:
+            return _read(path, limit)
+        except OSError as error:
+            if error.errno in _GONE:
+                raise FrameGone(path) from error
+            if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+                raise FrameUnfit(path) from error
+            raise _fault(error, f"reading {path}") from error
 
     def _write_temporary(self, path: str, data: bytes, *, durable: bool) -> None:
         try:

@@ -16,6 +16,7 @@ from relay.profile import FRAME_OVERHEAD, MAX_FRAME_BYTES, Profile
 WANT_AGAIN_SECONDS: Final = 1.0  # a frame asked for is asked for again while it stays away
 WANT_MIN_AGE_SECONDS: Final = 0.1  # younger frames may just not be visible yet: no reason to publish them twice
 ACKS_KEPT: Final = 2
+WINDOWS_HELD: Final = 4  # frames that came before their turn; an honest sender is one window ahead
 DELAY_WEIGHT: Final = 0.125  # of one new sample, as in TCP (RFC 6298)
 
 
@@ -217,6 +218,12 @@ class Link:
                     return False
                 return seq not in self._held
 
+    def is_ahead(self, name: AnyName) -> bool:
+        """Whether the frame is so far ahead that it has to stay in the folder until its turn comes nearer."""
+        if isinstance(name, AckName) or name.epoch != self.peer.epoch:
+            return False
+        return name.seq > self.peer.taken + WINDOWS_HELD * self._profile.window
+
     def receive(self, frame: Frame, now: float) -> Received:
         """Take one frame in. Messages come out once each and in the order they were sent (P7)."""
         new_life = False
@@ -244,8 +251,8 @@ class Link:
             self.tally.doubled += 1
             self._acknowledge_by(now)
             return ()
-        if frame.seq > self.peer.taken + 4 * self._profile.window:
-            return ()  # no honest sender is so far ahead of its acknowledgements
+        if self.is_ahead(frame.name):
+            return ()
         self._held[frame.seq] = frame
         messages: list[Message] = []
         while (following := self._held.pop(self.peer.taken + 1, None)) is not None:

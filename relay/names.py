@@ -44,3 +44,10 @@ def frame_name(text: str) -> AnyName | None:
     if found := _ACK.fullmatch(text):
         return AckName(found[1], int(found[2]))
     return None
+
+
+def taking_order(name: AnyName, epoch: str | None) -> tuple[bool, str, bool, int]:
+    """Sorts what is in the folder: the known life first, then by number, bare acknowledgements after the frames."""
+    if isinstance(name, FrameName):
+        return (name.epoch != epoch, name.epoch, False, name.seq)
+    return (name.epoch != epoch, name.epoch, True, name.number)

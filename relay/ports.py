@@ -61,6 +61,10 @@ class Folder(Protocol):
         """The content of one arrival. Raises `FrameGone`; `FrameUnfit` for what is no plain file of ≤ `limit` bytes."""
         ...
 
+    def read_own(self, name: str, limit: int) -> bytes:
+        """The content of a file this side wrote; raises as `read` does."""
+        ...
+
     def publish(self, name: str, data: bytes, *, durable: bool) -> None:
         """Make `data` appear under the fresh `name`, whole or not at all; `durable`: after a power cut too."""
         ...

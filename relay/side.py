@@ -29,9 +29,10 @@ from relay.exchange import Exchange, RelayStatus, Settings
 from relay.folder import LocalFolder
 from relay.frames import PEER_OF, Frame, Message, frame_from, packed
 from relay.health import ShareHealth
+from relay.leftovers import leftovers
 from relay.link import Link, Parcel
 from relay.looking import Doubts, Lookout
-from relay.names import AnyName, FrameName, frame_name
+from relay.names import AnyName, frame_name, taking_order
 from relay.ports import Clock, Doorbell, Folder
 from relay.profile import MAX_FRAME_BYTES, PROTOCOL, Profile
 from relay.state import State, default_state_folder
@@ -58,6 +59,7 @@ class SideDriver:
         self._lookout = Lookout(self.profile)
         self._doubts = Doubts()
         self._known: set[str] = set()
+        self._early: set[str] = set()  # read once and right, but their turn is still far
         self._refuse: deque[str] = deque()
         self._health = ShareHealth(self.profile.retry_seconds, self.clock.monotonic())
         self._beacon_doubted = False
@@ -210,9 +212,7 @@ class SideDriver:
         link = Link(me, state.peer(), self.profile, now)
         self._beacon, self._state = beacon, state
         self._health.worked(now, on_write=False)
-        # What earlier lives left behind is ours to delete, and of no use: whatever matters is sent anew.
-        found = ((name, frame_name(name)) for name in self._folder.own())
-        self._refuse.extend(name for name, parsed in found if parsed is not None)
+        self._refuse.extend(leftovers(self._folder, me))
         link.send([Parcel("hello", me.epoch, packed(Message("hello", me.epoch)))])
         self._exchange.open(state, link, beacon)
         self._link = link
@@ -282,19 +282,22 @@ class SideDriver:
         started = self.clock.monotonic()
         self._watching = self.bell.listens()  # before the listing, so that nothing falls between the two
         self._assure_beacon()
+        if self._health.state == "lost":
+            self._folder.prepare()  # a subfolder may have been made anew by somebody who did not know what is in it
         names = self._folder.arrivals()
         cost = self.clock.monotonic() - started
         present = set(names)
         self._known &= present
+        self._early &= present
         self._doubts.settle(present)
         fresh = present - self._known
         frames = [(parsed, name) for name in fresh if (parsed := frame_name(name)) is not None]
         self._counts["foreign"] = len(fresh) - len(frames)
-        frames.sort(key=lambda found: _order(found[0], link.peer.epoch))
+        frames.sort(key=lambda found: taking_order(found[0], link.peer.epoch))
         arrivals = 0
         for parsed, name in frames[: self.profile.files_per_tick]:
             arrivals += self._look_at(link, parsed, name, now)
-        more = len(frames) > self.profile.files_per_tick
+        more = arrivals > 0 and len(frames) > self.profile.files_per_tick
         self._lookout.looked(now, cost, arrivals=arrivals, announced=announced)
         if more:
             self._lookout.due = now
@@ -302,10 +305,10 @@ class SideDriver:
 
     def _look_at(self, link: Link, parsed: AnyName, name: str, now: float) -> int:
         """Read one file and act on it; 1 if it was new, 0 if there was nothing to see."""
-        if not self._doubts.may_look(name, now):
+        if not self._doubts.may_look(name, now) or (name in self._early and link.is_ahead(parsed)):
             return 0
         if not link.wants(parsed, now):
-            self._known.add(name)
+            self._settle(link, parsed, name)
             return 0
         try:
             data = self._folder.read(name, MAX_FRAME_BYTES)
@@ -323,10 +326,14 @@ class SideDriver:
                 self._quarantine(name, data, error)
             return 0
         self._doubts.clear(name)
-        self._known.add(name)
         received = link.receive(frame, now)
+        self._settle(link, parsed, name)
         self._exchange.take(received, now)
         return 1
+
+    def _settle(self, link: Link, parsed: AnyName, name: str) -> None:
+        """There is nothing more to be had from this file, unless its turn is still to come."""
+        (self._early if link.is_ahead(parsed) else self._known).add(name)
 
     def _checked(self, frame: Frame, link: Link) -> Frame:
         if frame.link != link.me.link or frame.sender != PEER_OF[link.me.side]:
@@ -378,13 +385,6 @@ class SideDriver:
             self._refuse.popleft()
             deleted = True
         return deleted
-
-
-def _order(name: AnyName, epoch: str | None) -> tuple[bool, str, bool, int]:
-    """Frames of the known life first, then by number, newest try last; bare acknowledgements after the frames."""
-    if isinstance(name, FrameName):
-        return (name.epoch != epoch, name.epoch, False, name.seq)
-    return (name.epoch != epoch, name.epoch, True, name.number)
 
 
 def _folder_and_bell(settings: Settings, clock: Clock) -> tuple[Folder, Doorbell]:

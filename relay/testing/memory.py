@@ -75,9 +75,15 @@ class MemoryView:
             return list(self.share.files[PEER_OF[self.side]])
 
     def read(self, name: str, limit: int) -> bytes:
+        return self._content(self.side, name, limit)
+
+    def read_own(self, name: str, limit: int) -> bytes:
+        return self._content(PEER_OF[self.side], name, limit)
+
+    def _content(self, reader: Side, name: str, limit: int) -> bytes:
         self._must_be_there()
         with self.share.lock:
-            data = self.share.files[self.side].get(name)
+            data = self.share.files[reader].get(name)
         if data is None:
             raise FrameGone(name)
         if len(data) > limit:

@@ -1,0 +1,27 @@
+"""What this side's earlier lives left in the folder. Only what proves to be theirs may be deleted."""
+
+from relay.errors import FrameGone, FrameUnfit, NotAFrame
+from relay.frames import frame_from
+from relay.link import Me
+from relay.names import frame_name
+from relay.ports import Folder
+from relay.profile import MAX_FRAME_BYTES
+
+
+def leftovers(folder: Folder, me: Me) -> list[str]:
+    """The frames of earlier lives of `me`: of no use any more, for whatever matters is sent anew.
+
+    Anybody can put a file with a frame's name here; a name alone makes nothing ours.
+    """
+    found = []
+    for name in folder.own():
+        parsed = frame_name(name)
+        if parsed is None:
+            continue
+        try:
+            frame = frame_from(folder.read_own(name, MAX_FRAME_BYTES), parsed, me.key)
+        except (FrameGone, FrameUnfit, NotAFrame):
+            continue
+        if (frame.link, frame.sender) == (me.link, me.side) and frame.life < me.life:
+            found.append(name)
+    return found
