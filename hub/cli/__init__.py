@@ -8,6 +8,7 @@ import typer
 from hub.cli.applying import apply
 from hub.cli.batches import batch_app, command_app, watch
 from hub.cli.issues import issue_app, note_app, refresh
+from hub.cli.planning import plan
 from hub.cli.running import init, pause, resume, serve, settings_app, status
 from hub.cli.session import Program, Session
 
@@ -45,7 +46,7 @@ def start(
     context.obj = Session(home, url)
 
 
-for command in (init, serve, apply, status, watch, refresh, pause, resume):
+for command in (init, serve, plan, apply, status, watch, refresh, pause, resume):
     app.command(command.__name__)(command)
 for group, name in (
     (batch_app, "batch"),

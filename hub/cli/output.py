@@ -51,6 +51,12 @@ def show_line(text: str) -> None:
     typer.echo(printable(text))
 
 
+def show_coloured(text: str, colour: str | None) -> None:
+    """A line in a colour, where stdout takes colours."""
+    line = printable(text)
+    typer.echo(typer.style(line, fg=colour) if colour and colourful() else line)
+
+
 def show_note(text: str) -> None:
     """Progress and advice: on stderr, so that stdout stays data."""
     typer.echo(printable(text), err=True)

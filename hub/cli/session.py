@@ -31,6 +31,12 @@ class Session:
         settings = settings_of(self.home)
         return HubClient(self.url or address_of(settings), read_token(settings), settings.link)
 
+    def folder(self) -> Path:
+        """Where this hub's home is."""
+        from hub.cli.home import settings_of
+
+        return settings_of(self.home).home
+
 
 def session(context: typer.Context) -> Session:
     found = context.find_object(Session)
