@@ -341,3 +341,15 @@ def test_foreign_and_damaged_files_are_counted_and_left_alone(tmp_path: Path) ->
         until(lambda: server.status().counters["unwhole"] == 0 or server.status().counters["foreign"] == 2)
         counters = server.status().counters
         assert counters["foreign"] == 2
+
+
+def test_at_its_start_a_side_deletes_its_own_old_frames_and_nothing_that_only_bears_such_names(tmp_path: Path) -> None:
+    share = MemoryShare()
+    with Client(share.view("agent"), state_dir=tmp_path / "c", profile=QUICK) as client:
+        until(lambda: client.status().counters["published"] == 1)
+    (old,) = share.files["hub"]
+    share.files["hub"]["0123456789ab-00000001-00.json"] = share.files["hub"][old]
+    share.files["hub"]["0123456789ab-00000002-00.json"] = b"somebody else's"
+    with Client(share.view("agent"), state_dir=tmp_path / "c", profile=QUICK) as client:
+        until(lambda: old not in share.files["hub"])
+        assert {"0123456789ab-00000001-00.json", "0123456789ab-00000002-00.json"} < share.files["hub"].keys()

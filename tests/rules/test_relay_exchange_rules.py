@@ -17,7 +17,7 @@ from relay.answering import (
     on_withdrawal,
 )
 from relay.asking import Asking
-from relay.delivery import MAX_DELIVERIES, GiveUp, Run, next_delivery
+from relay.delivery import MAX_DELIVERIES, GiveUp, Run, next_delivery, on_trial
 from relay.errors import ShareFault
 from relay.health import ShareHealth
 from relay.looking import Doubts, EventMeter, Lookout
@@ -163,3 +163,7 @@ def test_a_share_that_refuses_writes_is_read_on_and_tried_again() -> None:
     assert health.worked(3.0, on_write=True) == 1.0
     assert health.failed(ShareFault("lost", "gone"), 4.0, on_write=True)
     assert (health.readable, health.may_write(9.0)) == (False, False)
+
+
+def test_only_the_last_chance_is_a_trial() -> None:
+    assert [on_trial(deliveries) for deliveries in (1, 2, 3)] == [False, False, True]
