@@ -1,0 +1,133 @@
+"""Whatever lies in the link's folders beside frames: nothing blocks, nothing is parsed or deleted, all is counted."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from relay import create_link
+from tests.contracts.shares.forgery import link_id, spread
+from tests.contracts.shares.mounts import FaultMount, need, wait_until
+from tests.contracts.shares.traffic import FULL, LINK_SERVED_BY, PEER, SIDES, Side, Traffic, make_links, traffic
+
+COUNT = 300 if FULL else 60
+SECONDS = 120.0
+STRANGER = "0123456789ab"
+Look = tuple[int, int, int, int]
+
+
+def looks(share: Path) -> dict[str, Look]:
+    """What stands in the share's folders, by path."""
+    found = {}
+    for folder, folders, files in os.walk(share):
+        for name in (*folders, *files):
+            stat = os.lstat(f"{folder}/{name}")
+            found[f"{folder}/{name}"] = (stat.st_ino, stat.st_mode, stat.st_nlink, stat.st_size)
+    return found
+
+
+def spread_everywhere(share: Path, elsewhere: Path, run: Traffic) -> dict[tuple[Side, str], dict[str, int]]:
+    """Hostile files in every folder of both links; what each (reader, role) has to count."""
+    expected: dict[tuple[Side, str], dict[str, int]] = {}
+    for server in SIDES:
+        folder = share / LINK_SERVED_BY[server]
+        for reader, role in ((server, "server"), (PEER[server], "client")):
+            writer = PEER[reader]
+            told = run.stations[writer].status()["client" if role == "server" else "server"]
+            epochs = (told["epoch"], STRANGER)
+            expected[reader, role] = spread(folder / f"to-{reader}", elsewhere, link_id(folder), writer, epochs)
+    return expected
+
+
+def counted(run: Traffic, expected: dict[tuple[Side, str], dict[str, int]]) -> bool:
+    for (side, role), counts in expected.items():
+        counters = run.stations[side].status()[role]["counters"]
+        if any(counters[name] < count for name, count in counts.items()):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("kills", [False, True], ids=["while both live", "over kills of both"])
+def test_hostile_contents_neither_stop_the_traffic_nor_are_touched(kills: bool, tmp_path: Path) -> None:
+    share = tmp_path / "share"
+    share.mkdir()
+    make_links(share)
+    with traffic(tmp_path / "home", {"hub": share, "agent": share}, count=COUNT, callers=4, gap=0.01) as run:
+        run.wait_for(COUNT // 4, SECONDS)
+        before = set(looks(share))
+        expected = spread_everywhere(share, tmp_path / "elsewhere", run)
+        hostile = {path: look for path, look in looks(share).items() if path not in before and STRANGER in path}
+        assert len(hostile) >= 4 * 5
+        foreign = sum(counts["foreign"] for counts in expected.values())
+        run.wait_for(COUNT, SECONDS)
+        if kills:
+            for side in SIDES:
+                run.kill_and_restart(side)
+        run.wait_for_all(SECONDS)
+        wait_until(lambda: counted(run, expected), f"all {expected} to be counted")
+        after = looks(share)
+        assert {path: after.get(path) for path in hostile} == hostile
+        assert sum(after.get(path) is not None for path in after if path not in before) >= foreign + len(hostile)
+    for side in SIDES:
+        assert not list((tmp_path / "home" / side / "state").rglob("quarantine/*"))
+
+
+def test_hostile_contents_behind_a_fuse_mount_do_not_stop_the_traffic(tmp_path: Path) -> None:
+    need()
+    share = tmp_path / "share"
+    share.mkdir()
+    make_links(share)
+    with (
+        FaultMount(share, tmp_path / "agent") as mount,
+        traffic(tmp_path / "home", {"hub": share, "agent": mount.point}, count=COUNT, callers=4, gap=0.01) as run,
+    ):
+        run.wait_for(COUNT // 4, SECONDS)
+        expected = spread_everywhere(share, tmp_path / "elsewhere", run)
+        run.wait_for_all(SECONDS)
+        wait_until(lambda: counted(run, expected), f"all {expected} to be counted")
+
+
+@pytest.mark.parametrize("what", ["a FIFO", "a folder", "nothing", "half of it", "another link's"])
+def test_a_beacon_that_is_none_stops_the_traffic_and_its_return_resumes_it(what: str, tmp_path: Path) -> None:
+    share = tmp_path / "share"
+    share.mkdir()
+    make_links(share)
+    with traffic(tmp_path / "home", {"hub": share, "agent": share}, count=60, callers=4, gap=0.03) as run:
+        run.wait_for(20, SECONDS)
+        for name in LINK_SERVED_BY.values():
+            (share / name / "link.json").rename(share / f"{name}.kept")
+            beacon = share / name / "link.json"
+            if what == "a FIFO":
+                os.mkfifo(beacon)
+            elif what == "a folder":
+                beacon.mkdir()
+            elif what == "half of it":
+                beacon.write_bytes((share / f"{name}.kept").read_bytes()[:40])
+            elif what == "another link's":
+                create_link(tmp_path / name, name)
+                beacon.write_bytes((tmp_path / name / "link.json").read_bytes())
+        for side in SIDES:
+            run.wait_for_word(side, "foreign" if what == "another link's" else "lost")
+        still = run.answered()
+        assert still < 120
+        for name in LINK_SERVED_BY.values():
+            beacon = share / name / "link.json"
+            beacon.rmdir() if beacon.is_dir() else beacon.unlink(missing_ok=True)
+            (share / f"{name}.kept").rename(beacon)
+        run.wait_for_all(SECONDS)
+        assert run.executions("hub") == run.executions("agent") == 60
+
+
+def test_folders_that_somebody_deleted_and_made_anew_are_used_again(tmp_path: Path) -> None:
+    share = tmp_path / "share"
+    share.mkdir()
+    make_links(share)
+    with traffic(tmp_path / "home", {"hub": share, "agent": share}, count=COUNT, callers=4, gap=0.02) as run:
+        run.wait_for(COUNT // 4, SECONDS)
+        for name in LINK_SERVED_BY.values():
+            for side in SIDES:
+                folder = share / name / f"to-{side}"
+                folder.rename(tmp_path / f"{name}-{side}")
+                folder.mkdir()  # as a sync tool brings it: without the hidden folder in it
+        run.wait_for_all(SECONDS)
+        assert run.executions("hub") == run.executions("agent") == COUNT
