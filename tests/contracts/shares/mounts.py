@@ -4,6 +4,8 @@ Whatever a test does, leaving the `with` block ends the processes by their ids a
 """
 
 import contextlib
+import ctypes
+import importlib.util
 import json
 import os
 import shutil
@@ -20,6 +22,7 @@ from tests.contracts.shares.faults import Faults
 from tests.contracts.shares.sshd import LoopbackSshd
 
 ROOT = Path(__file__).resolve().parents[3]
+LIBFUSE = "libfuse3.so.3"
 MOUNT_SECONDS = 20.0
 END_SECONDS = 5.0
 SSHFS_UNCACHED = ("cache=no", "dir_cache=no")
@@ -32,6 +35,12 @@ def need(*programs: str) -> None:
         pytest.skip(f"these programs are not installed: {', '.join(missing)}")
     if not Path("/dev/fuse").exists():
         pytest.skip("this machine has no /dev/fuse")
+    if importlib.util.find_spec("mfusepy") is None:
+        pytest.skip("mfusepy is not installed")
+    try:
+        ctypes.CDLL(LIBFUSE)
+    except OSError:
+        pytest.skip(f"this machine has no {LIBFUSE}")
 
 
 def is_mounted(point: Path) -> bool:
@@ -80,7 +89,7 @@ class Mount:
                 stderr=log,
                 text=True,
                 # mfusepy would rather take the libfuse 2 that a machine may have besides.
-                env={**os.environ, "FUSE_LIBRARY_PATH": "libfuse3.so.3"},
+                env={**os.environ, "FUSE_LIBRARY_PATH": LIBFUSE},
             )
         wait_until(lambda: is_mounted(self.point) or process.poll() is not None, f"mount of {self.point}")
         assert process.poll() is None, f"the mount's process ended: {self._log.read_text(encoding='utf-8')}"
