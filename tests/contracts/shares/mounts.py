@@ -4,7 +4,7 @@ Whatever a test does, leaving the `with` block ends the processes by their ids a
 """
 
 import contextlib
-import ctypes
+import ctypes.util
 import importlib.util
 import json
 import os
@@ -22,7 +22,7 @@ from tests.contracts.shares.faults import Faults
 from tests.contracts.shares.sshd import LoopbackSshd
 
 ROOT = Path(__file__).resolve().parents[3]
-LIBFUSE = "libfuse3.so.3"
+LIBFUSE = ctypes.util.find_library("fuse3")
 MOUNT_SECONDS = 20.0
 END_SECONDS = 5.0
 SSHFS_UNCACHED = ("cache=no", "dir_cache=no")
@@ -37,10 +37,8 @@ def need(*programs: str) -> None:
         pytest.skip("this machine has no /dev/fuse")
     if importlib.util.find_spec("mfusepy") is None:
         pytest.skip("mfusepy is not installed")
-    try:
-        ctypes.CDLL(LIBFUSE)
-    except OSError:
-        pytest.skip(f"this machine has no {LIBFUSE}")
+    if LIBFUSE is None:
+        pytest.skip("libfuse 3 is not installed")
 
 
 def is_mounted(point: Path) -> bool:
@@ -89,7 +87,7 @@ class Mount:
                 stderr=log,
                 text=True,
                 # mfusepy would rather take the libfuse 2 that a machine may have besides.
-                env={**os.environ, "FUSE_LIBRARY_PATH": LIBFUSE},
+                env={**os.environ, "FUSE_LIBRARY_PATH": LIBFUSE or ""},
             )
         wait_until(lambda: is_mounted(self.point) or process.poll() is not None, f"mount of {self.point}")
         assert process.poll() is None, f"the mount's process ended: {self._log.read_text(encoding='utf-8')}"
