@@ -13,9 +13,6 @@ from protocol.commands import (
     MAX_KEYS,
     MODELS,
     AnyCommand,
-    EnsureComment,
-    EnsureIssue,
-    EnsureLink,
     Refresh,
     keys_touched,
 )
@@ -68,7 +65,7 @@ def checked_batch(raw: Sequence[object], link_types: Sequence[str] = ()) -> Acce
 
 def trailing_refresh(commands: Sequence[AnyCommand]) -> tuple[Refresh, ...]:
     """The reading that ends a batch: all its keys, temporary ones too; none after a batch of readings alone."""
-    if all(isinstance(command, Refresh) for command in commands):
+    if all(command.type == "refresh" for command in commands):
         return ()
     keys = tuple(dict.fromkeys(key for command in commands for key in keys_touched(command)))
     return tuple(Refresh(keys=keys[start : start + MAX_KEYS]) for start in range(0, len(keys), MAX_KEYS))
@@ -195,7 +192,7 @@ def _marker_faults(commands: Mapping[int, AnyCommand]) -> list[tuple[int, Wrong]
     faults = []
     seen: set[tuple[str, str]] = set()
     for index, command in commands.items():
-        if isinstance(command, EnsureComment):
+        if command.type == "ensure_comment":
             pair = (command.key, command.marker)
             if pair in seen:
                 detail = Said(
@@ -218,10 +215,10 @@ def _link_type_faults(commands: Mapping[int, AnyCommand], link_types: Sequence[s
             ),
         )
         for index, command in commands.items()
-        if link_types and isinstance(command, EnsureLink) and command.link_type not in link_types
+        if link_types and command.type == "ensure_link" and command.link_type not in link_types
     ]
 
 
 def definition_of(command: AnyCommand) -> str | None:
     """The temporary key a command defines, if it does."""
-    return command.temp_key if isinstance(command, EnsureIssue) else None
+    return command.temp_key if command.type == "ensure_issue" else None

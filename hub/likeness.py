@@ -5,8 +5,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from protocol.text import normalised_summary
-
 # Two words of three in common (Dice): «Сверка остатков за октябрь» is like «Сверка остатков», «Сверка счетов» is not.
 ALIKE: Final = 0.66
 MAX_CANDIDATES: Final = 200  # of one word: a word that more issues share tells nothing by itself
@@ -35,20 +33,22 @@ def similar_issues(wanted: Mapping[str, str], mirror: Iterable[Similar]) -> dict
     """For each name in `wanted` (name -> summary) the open issue most like it, where there is one."""
     words = {name: _words(summary) for name, summary in wanted.items()}
     spoken = frozenset(word for some in words.values() for word in some)
+    summaries = {" ".join(some) for some in words.values()}
     exact: dict[str, Similar] = {}
     bearing: dict[str, list[tuple[Similar, frozenset[str]]]] = {}
     seen: Counter[str] = Counter()
     for issue in mirror:
         of_issue = _words(issue.summary)
-        common = of_issue & spoken
-        if not common or not is_open(issue):
+        if spoken.isdisjoint(of_issue) or not is_open(issue):
             continue
-        exact.setdefault(_folded(issue.summary), issue)
-        for word in common:
+        whole = " ".join(of_issue)
+        if whole in summaries:
+            exact.setdefault(whole, issue)
+        for word in spoken.intersection(of_issue):
             seen[word] += 1
             if seen[word] <= MAX_CANDIDATES:
-                bearing.setdefault(word, []).append((issue, of_issue))
-    found = {name: exact.get(_folded(wanted[name])) or _likest(words[name], seen, bearing) for name in wanted}
+                bearing.setdefault(word, []).append((issue, frozenset(of_issue)))
+    found = {name: exact.get(" ".join(some)) or _likest(frozenset(some), seen, bearing) for name, some in words.items()}
     return {name: issue for name, issue in found.items() if issue is not None}
 
 
@@ -66,9 +66,5 @@ def _likest(
     return best[1]
 
 
-def _folded(summary: str) -> str:
-    return normalised_summary(summary).casefold()
-
-
-def _words(summary: str) -> frozenset[str]:
-    return frozenset(_folded(summary).split())
+def _words(summary: str) -> list[str]:
+    return summary.casefold().split()

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 def moment(seconds: float) -> str:
     """`seconds` since 1970 as text, such as `2026-10-13T08:00:00.000000Z`."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return _text(datetime.fromtimestamp(seconds, UTC))
 
 
 def seconds_between(earlier: str | None, later: str) -> float:
@@ -25,7 +25,11 @@ def is_moment(text: str) -> bool:
 
 def as_moment(text: str) -> str:
     """Any ISO 8601 time in the form of this module."""
-    return _parsed(text).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return _text(_parsed(text).astimezone(UTC))
+
+
+def _text(time: datetime) -> str:
+    return f"{time.isoformat(timespec='microseconds').removesuffix('+00:00')}Z"
 
 
 def _parsed(text: str) -> datetime:

@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from hub.api import agent_routes, people_routes, plan_routes, problems
+from hub.api import agent_routes, mirror_routes, people_routes, plan_routes, problems
 from hub.api.context import Context
 from hub.api.guard import Guard
 
@@ -23,6 +23,7 @@ def create_app(
     app.include_router(agent_routes.router)
     app.include_router(people_routes.router)
     app.include_router(plan_routes.router)
+    app.include_router(mirror_routes.router)
     app.add_middleware(Guard, token=token, hosts=hosts)
     return app
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from hub.api.bodies import body_as
 from hub.api.context import Context, InContext, OnLink, RequestKey, answered, shown
 from hub.batching import MAX_COMMANDS
-from protocol.commands import CommandType, Name, Text
+from protocol.commands import CommandType, Name
 from protocol.keys import ANY_KEY_PATTERN, AnyKey
 from protocol.messages import Status
 
@@ -22,7 +22,6 @@ _MAX_GAPS: Final = 20
 Limit = Annotated[int, Query(ge=1, le=1_000)]
 Before = Annotated[int | None, Query(alias="cursor", ge=1, description="the cursor of the page before")]
 After = Annotated[str | None, Query(alias="cursor", max_length=100, description="the cursor of the page before")]
-KeyInPath = Annotated[str, Path(pattern=ANY_KEY_PATTERN)]
 SomeText = Annotated[str | None, Query(max_length=200)]
 
 
@@ -50,10 +49,6 @@ class CancelRequest(ByWhom):
 class RefreshRequest(ByWhom):
     keys: Annotated[tuple[AnyKey, ...], Field(min_length=1)] | None = None
     jql: str | None = None
-
-
-class NoteRequest(Body):
-    text: Annotated[Text, Field(min_length=1)]
 
 
 class SettingsRequest(Body):
@@ -143,46 +138,6 @@ async def cancel_command(request: Request, context: InContext, link: OnLink, com
 async def retry_command(request: Request, context: InContext, link: OnLink, command_id: int) -> Response:
     body = await body_as(ByWhom, request, optional=True)
     return shown(await context.call(context.service.retry_command, link, command_id, body.author), 201)
-
-
-@router.get("/issues")
-async def issues(
-    context: InContext,
-    link: OnLink,
-    status: SomeText = None,
-    text: SomeText = None,
-    limit: Limit = 50,
-    after: After = None,
-) -> Response:
-    found = await context.call(context.service.issue_list, link, limit=limit, after=after, status=status, text=text)
-    return shown(found)
-
-
-@router.get("/issues/{key}")
-async def issue(context: InContext, link: OnLink, key: KeyInPath) -> Response:
-    return shown(await context.call(context.service.issue, link, key))
-
-
-@router.get("/notes")
-async def notes(context: InContext, link: OnLink, limit: Limit = 50, after: After = None) -> Response:
-    return shown(await context.call(context.service.note_list, link, limit=limit, after=after))
-
-
-@router.get("/notes/{key}")
-async def note(context: InContext, link: OnLink, key: KeyInPath) -> Response:
-    return shown(await context.call(context.service.note, link, key))
-
-
-@router.put("/notes/{key}")
-async def put_note(request: Request, context: InContext, link: OnLink, key: KeyInPath) -> Response:
-    body = await body_as(NoteRequest, request)
-    return shown(await context.call(context.service.put_note, link, key, body.text))
-
-
-@router.delete("/notes/{key}", status_code=204)
-async def delete_note(context: InContext, link: OnLink, key: KeyInPath) -> Response:
-    await context.call(context.service.delete_note, link, key)
-    return Response(status_code=204)
 
 
 @router.post("/refresh", status_code=201)

@@ -23,15 +23,27 @@ NoteKey = Annotated[str, typer.Argument(metavar="KEY", help="Issue key or tempor
 def issue_list(
     context: typer.Context,
     *,
-    text: Annotated[str | None, typer.Option("--text", help="Words of the summary or the description.")] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", help="Words, or parts of words and keys; all must be found.")
+    ] = None,
     status: Annotated[str | None, typer.Option("--status", help="Name of the status.")] = None,
+    issue_type: Annotated[str | None, typer.Option("--type", help="Name of the issue type.")] = None,
+    priority: Annotated[str | None, typer.Option("--priority", help="Name of the priority.")] = None,
+    assignee: Annotated[str | None, typer.Option("--assignee", help="Login name in Jira.")] = None,
+    epic: Annotated[str | None, typer.Option("--epic", help="Key of the epic.")] = None,
+    sprint: Annotated[str | None, typer.Option("--sprint", help="Name of the sprint.")] = None,
+    label: Annotated[str | None, typer.Option("--label", help="One of its labels.")] = None,
+    state: Annotated[str | None, typer.Option("--state", help="present, missing, moved or imported.")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
     as_json: AsJson = False,
 ) -> None:
     """Search the mirror, offline."""
+    filters = {"status": status, "type": issue_type, "priority": priority, "assignee": assignee, "epic": epic}
     with session(context).connect() as hub:
-        answer = hub.get("/issues", text=text, status=status, limit=limit, cursor=cursor)
+        answer = hub.get(
+            "/issues", text=text, **filters, sprint=sprint, label=label, state=state, limit=limit, cursor=cursor
+        )
     show_answer(answer, _show_issues, as_json=as_json)
 
 
@@ -39,11 +51,19 @@ def _show_issues(answer: Any) -> None:
     show_table(
         ("key", "status", "summary", "due", "sprint"),
         [
-            (each["key"], each["status"], one_line(each["summary"], 80), each["duedate"], each["sprint"])
+            (each["key"], _status(each), one_line(each["summary"] or "", 80), each["duedate"], each["sprint"])
             for each in answer["items"]
         ],
     )
     show_further(answer)
+
+
+def _status(issue: Any) -> str | None:
+    """The status in Jira; of an issue that is gone or has moved, that."""
+    if issue["state"] == "moved":
+        return f"moved to {issue['moved_to']}"
+    status: str | None = "missing" if issue["state"] == "missing" else issue["status"]
+    return status
 
 
 @issue_app.command("show")

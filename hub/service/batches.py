@@ -3,16 +3,17 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
 from hub.batching import Accepted, checked_batch, definition_of, trailing_refresh
 from hub.errors import Refusal, Said, Wrong, invalid, said_of, unknown
 from hub.picking import Skip, readiness
+from hub.service.answers import json_text
 from hub.service.moving import definers_of, ended, skip, skip_dependants
 from hub.service.settings import link_settings
-from hub.service.views import batch_view
+from hub.service.views import with_commands
 from hub.store.connection import Row, Transaction
 from protocol.commands import AnyCommand, Refresh, command_from, temporary_keys_used, with_real_keys
 
@@ -68,13 +69,24 @@ def _stored_batch(
     transaction.many("add_commands", rows)
     event = {"link": link, "from_status": None, "to_status": "queued", "why": f"batch {batch_id} by {author}"}
     transaction.many("add_events", [{**event, "command_id": row["id"], "at": transaction.now} for row in rows])
-    return batch_view(transaction, batch_row(transaction, link, batch_id), link_settings(transaction, link).pacing)
+    made = {**_NEW_BATCH, "id": batch_id, "link": link, "author": author, "title": title, "held": held}
+    made["created_at"] = transaction.now
+    return with_commands(made, [{**_NEW_COMMAND, **row} for row in rows], link_settings(transaction, link).pacing)
+
+
+# What the columns hold that a new row does not name: the answer to a batch is made of what was written, not read again.
+_NEW_BATCH: Final = {"cancelled_at": None, "backup_path": None}
+_NEW_COMMAND: Final = {
+    "status": "queued",
+    "deliveries": 0,
+    **dict.fromkeys(("result", "error", "jira_calls", "rate_limited", "first_claimed_at", "claimed_at", "finished_at")),
+}
 
 
 def _columns(command: AnyCommand, origin: Origin) -> dict[str, Any]:
     return {
         "type": command.type,
-        "params": json.dumps(command.params(), ensure_ascii=False),
+        "params": json_text(command.params()),
         "needs": " ".join(temporary_keys_used(command)) or None,
         "defines": definition_of(command),
         "retry_of": origin.retry_of,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hub.errors import Refusal, Said
-from hub.service.answers import Answer, json_text, store, stored
+from hub.service.answers import Answer, store, stored
 from hub.service.delivering import BackupFirst, Copy, Delivered, Terms, next_out
 from hub.service.settings import LinkSettings, link_settings
 from hub.store.connection import Row, Transaction
@@ -60,7 +60,7 @@ def claim(
     if refusal is not None:
         return refusal
     if out is not None:
-        return store(transaction, link, look.request_key, Answer(200, json_text(out.body)))
+        return store(transaction, link, look.request_key, Answer(200, out.body), {out.command_id: out.params})
     return store(transaction, link, look.request_key, NOTHING_TO_DO) if look.last else KeepWaiting()
 
 

@@ -10,6 +10,7 @@ from hub.errors import said_of
 from hub.moments import seconds_between
 from hub.pacing import gap_of
 from hub.picking import Claimed, Deliver, GiveUp, Idle, Ready, Skip, next_delivery, readiness
+from hub.service.answers import json_text
 from hub.service.mirroring import confirm_if_shown
 from hub.service.moving import definers_of, ended, moved, skip, skip_dependants
 from hub.service.settings import LinkSettings
@@ -25,10 +26,11 @@ _START: Final = {"batch_id": 0, "seq": -1}
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """A command on its way out; `body` is a `protocol.messages.Delivery` as JSON values."""
+    """A command on its way out; `body` is a `protocol.messages.Delivery` as JSON text, `params` a part of it."""
 
     command_id: int
-    body: dict[str, Any]
+    body: str
+    params: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +87,11 @@ def next_out(transaction: Transaction, terms: Terms) -> Delivered | BackupFirst 
     return None
 
 
-def delivery_body(row: Row, terms: Terms, *, params: str, deliveries: int, age_seconds: float) -> dict[str, Any]:
-    """A command as the agent gets it (`protocol.messages.Delivery`)."""
+def delivery_body(row: Row, terms: Terms, *, deliveries: int, age_seconds: float) -> dict[str, Any]:
+    """A command as the agent gets it (`protocol.messages.Delivery`), but for its parameters."""
     return {
         "id": row["id"],
         "type": row["type"],
-        "params": json.loads(params),
         "pause_seconds": gap_of(terms.settings.pacing, row["type"]),
         "status": "claimed",
         "delivery": deliveries,
@@ -103,8 +104,8 @@ def delivery_body(row: Row, terms: Terms, *, params: str, deliveries: int, age_s
 def delivered_body(row: Row, terms: Terms, now: str) -> dict[str, Any]:
     """A stored command once more as the agent got it, with its status and pause of today."""
     age = seconds_between(row["first_claimed_at"] or row["claimed_at"], now)
-    body = delivery_body(row, terms, params=row["params"], deliveries=row["deliveries"], age_seconds=age)
-    return {**body, "status": row["status"]}
+    body = delivery_body(row, terms, deliveries=row["deliveries"], age_seconds=age)
+    return {**body, "params": json.loads(row["params"]), "status": row["status"]}
 
 
 def identity(epoch: str, row: Row) -> str:
@@ -125,8 +126,7 @@ def _redelivered(transaction: Transaction, terms: Terms, row: Row, deliveries: i
     moved(transaction, terms.link, row["id"], "claimed", "claim", f"delivery {deliveries}")
     transaction.run("deliver", id=row["id"], at=transaction.now, params=row["params"], deliveries=deliveries)
     age = seconds_between(row["first_claimed_at"] or row["claimed_at"], transaction.now)
-    body = delivery_body(row, terms, params=row["params"], deliveries=deliveries, age_seconds=age)
-    return Delivered(row["id"], body)
+    return _delivered(row, terms, row["params"], deliveries, age)
 
 
 def _first_delivery(transaction: Transaction, terms: Terms, row: Row) -> Delivered | BackupFirst | None:
@@ -144,14 +144,20 @@ def _first_delivery(transaction: Transaction, terms: Terms, row: Row) -> Deliver
         except ValidationError as error:
             _senseless(transaction, terms.link, row, answer, error)
             return None
-        params = json.dumps(command.params(), ensure_ascii=False)
+        params = json_text(command.params())
     if row["backup_path"] is None and terms.copies:
         if terms.copy is None or terms.copy.batch_id != row["batch_id"]:
             return BackupFirst(row["batch_id"])
         transaction.run("set_backup_path", id=row["batch_id"], path=terms.copy.path)
     moved(transaction, terms.link, row["id"], "queued", "claim", "delivery 1")
     transaction.run("deliver", id=row["id"], at=transaction.now, params=params, deliveries=1)
-    return Delivered(row["id"], delivery_body(row, terms, params=params, deliveries=1, age_seconds=0.0))
+    return _delivered(row, terms, params, 1, 0.0)
+
+
+def _delivered(row: Row, terms: Terms, params: str, deliveries: int, age_seconds: float) -> Delivered:
+    # The parameters go out as the text they are kept as: nothing is parsed only to be written again.
+    rest = json_text(delivery_body(row, terms, deliveries=deliveries, age_seconds=age_seconds))
+    return Delivered(row["id"], f'{rest[:-1]},"params":{params}}}', params)
 
 
 def _senseless(transaction: Transaction, link: str, row: Row, ready: Ready, error: ValidationError) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from hub.confirming import confirmed_by_state
-from hub.service.moving import ended
+from hub.service.moving import ended, move_note
 from hub.store.connection import Row, Transaction
 from protocol.commands import EnsureFields, EnsureLink, EnsureSprint, EnsureStatus, command_from
 from protocol.issues import IssueLink, IssueState, Reading
@@ -34,6 +34,8 @@ def take_reading(transaction: Transaction, link: str, readings: Iterable[Reading
     )
     transaction.many("mark_missing", [{**times, "key": key} for key in missing])
     transaction.many("mark_moved", [{**times, "key": old, "moved_to": new} for old, new in moves.items()])
+    for old, new in moves.items():
+        move_note(transaction, link, old, new)  # a note speaks of the issue, whatever it is called
     return {
         "issues": len(issues),
         "missing": missing,

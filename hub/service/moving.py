@@ -37,7 +37,6 @@ def ended(
     """End a command that no report ends."""
     target = moved(transaction, link, command_id, source, cause, why)
     transaction.run("end_without_report", id=command_id, status=target, error=error, at=transaction.now)
-    transaction.run("clear_current_command", link=link, command_id=command_id)
     return target
 
 
@@ -72,12 +71,12 @@ def skip(transaction: Transaction, link: str, command_id: int, lost: Skip) -> No
     ended(transaction, link, command_id, "queued", "definer_lost", why=error, error=error)
 
 
-def move_note(transaction: Transaction, link: str, temporary_key: str, key: str) -> None:
-    """The note on a temporary key goes to the issue's key; a note already there keeps both texts."""
-    note = transaction.one("note", link=link, key=temporary_key)
+def move_note(transaction: Transaction, link: str, old: str, key: str) -> None:
+    """The note on a temporary or an old key goes to the issue's key; a note already there keeps both texts."""
+    note = transaction.one("note", link=link, key=old)
     if note is None:
         return
     there = transaction.one("note", link=link, key=key)
     text = note["text"] if there is None else f"{there['text']}\n\n{note['text']}"
     transaction.run("put_note", link=link, key=key, text=text, at=transaction.now)
-    transaction.run("drop_note", link=link, key=temporary_key)
+    transaction.run("drop_note", link=link, key=old)

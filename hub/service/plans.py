@@ -76,15 +76,18 @@ def make_plan(transaction: Transaction, link: str, wish: PlanWish, language: Lan
         at=transaction.now,
         refresh_batch_id=_read_first(transaction, link, wish, wishes, plan_id) if wish.verify else None,
     )
-    return plan_view(transaction, link, plan_id, language)
+    return _view(transaction, _plan_row(transaction, link, plan_id), compared, language)
 
 
 def plan_view(transaction: Transaction, link: str, plan_id: int, language: Language) -> dict[str, Any]:
     """A plan as the mirror of this moment makes it; `changed` says that it was another one when it was made."""
     row = _plan_row(transaction, link, plan_id)
-    compared = _compare_wishes(transaction, link, _wishes_of(row))
+    return _view(transaction, row, _compare_wishes(transaction, link, _wishes_of(row)), language)
+
+
+def _view(transaction: Transaction, row: Row, compared: Comparison, language: Language) -> dict[str, Any]:
     head = {name: row[name] for name in ("id", "link", "author", "title", "created_at", "refresh_batch_id", "batch_id")}
-    policy = link_settings(transaction, link).pacing
+    policy = _policy(transaction, row["link"])
     return {
         **head,
         "state": _state(transaction, row),

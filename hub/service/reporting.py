@@ -1,6 +1,5 @@
 """A report in the open transaction, by the rule in `hub.reception` (`queue.md`, Report 1-6)."""
 
-import json
 from typing import Any
 
 from pydantic import ValidationError
@@ -31,10 +30,11 @@ def report(
     met = Reported(row["status"], row["type"], row["deliveries"], row["result"] is not None)
     match reception(met, Spoken(said.status, said.created_key, said.delivery)):
         case Accept():
-            _accept(transaction, link, row, said)
+            row = _accept(transaction, link, row, said)
         case KeepCreation():
             _check_created(transaction, link, said)
             _keep_creation(transaction, link, row, said)
+            row = command_row(transaction, link, command_id)
         case KeepAside():
             keep_late(transaction, row, said)
         case NotClaimed():
@@ -42,8 +42,8 @@ def report(
             refusal = _not_claimed(command_id)
             body = refusal.problem(language).model_dump_json(exclude_none=True)
             return store(transaction, link, request_key, Answer(refusal.status, body))
-    body = json_text(command_view(command_row(transaction, link, command_id)))
-    return store(transaction, link, request_key, Answer(200, body))
+    # Once handed out, parameters stay: the answer need not hold them a second time.
+    return store(transaction, link, request_key, Answer(200, json_text(command_view(row))), {row["id"]: row["params"]})
 
 
 def keep_late(transaction: Transaction, row: Row, said: Report) -> None:
@@ -53,7 +53,8 @@ def keep_late(transaction: Transaction, row: Row, said: Report) -> None:
     )
 
 
-def _accept(transaction: Transaction, link: str, row: Row, said: Report) -> None:
+def _accept(transaction: Transaction, link: str, row: Row, said: Report) -> Row:
+    """The command as it stands afterwards."""
     result = said.result
     if said.status == "done":
         if row["type"] == "ensure_issue":
@@ -61,11 +62,11 @@ def _accept(transaction: Transaction, link: str, row: Row, said: Report) -> None
         elif row["type"] == "refresh":
             result = _take_refresh(transaction, link, row, said)
             if result is None:  # more parts are to come
-                return
+                return row
     cause: Cause = "report_done" if said.status == "done" else "report_failed"
     why = said.error or f"delivery {said.delivery or row['deliveries']}"
     status = moved(transaction, link, row["id"], "claimed", cause, why)
-    transaction.run(
+    ended = transaction.one(
         "finish",
         id=row["id"],
         status=status,
@@ -75,7 +76,7 @@ def _accept(transaction: Transaction, link: str, row: Row, said: Report) -> None
         rate_limited=said.rate_limited,
         at=transaction.now,
     )
-    transaction.run("clear_current_command", link=link, command_id=row["id"])
+    assert ended is not None  # it was read a moment ago, under the same lock
     if row["type"] == "refresh" and status == "done":
         confirm_claimed(transaction, link)
     if row["type"] == "ensure_issue":
@@ -83,6 +84,7 @@ def _accept(transaction: Transaction, link: str, row: Row, said: Report) -> None
             move_note(transaction, link, row["defines"], said.created_key)
         elif status == "failed":
             skip_dependants(transaction, link, row["batch_id"])
+    return ended
 
 
 def _check_created(transaction: Transaction, link: str, said: Report) -> None:
@@ -157,4 +159,4 @@ def _not_claimed(command_id: int) -> Refusal:
 
 
 def _json(value: Any) -> str | None:
-    return None if value is None else json.dumps(value, ensure_ascii=False)
+    return None if value is None else json_text(value)

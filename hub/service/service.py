@@ -8,13 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from hub.errors import Language, Refusal, Said, unknown
+from hub.errors import Language, Refusal
 from hub.moments import moment
 from hub.service import batches, claiming, reporting, views
 from hub.service import settings as link_settings
 from hub.service.answers import Answer
 from hub.service.bell import Bell
 from hub.service.delivering import BackupFirst, Copy, Terms, delivered_body
+from hub.service.mirror import Mirror
 from hub.service.planner import Planner
 from hub.service.work import Work
 from hub.store.connection import Database, Transaction
@@ -42,6 +43,7 @@ class Service:
         self._clock = clock
         self._backups = backups
         self._work = Work(database, clock, self.bell)
+        self.mirror = Mirror(self._work)
         self.plans = Planner(self._work)
         migrate(database, backups.make if backups is not None else lambda label: None)
         with self._work.writing() as transaction:
@@ -145,7 +147,7 @@ class Service:
         with self._work.reading() as transaction:
             rows = transaction.all("batches", link=link, before=before or _BEYOND, limit=limit + 1)
             items = [views.batch_head(transaction, row) for row in rows[:limit]]
-        return _page(items, "id", more=len(rows) > limit)
+        return views.page(items, "id", more=len(rows) > limit)
 
     def cancel_batch(self, link: str, batch_id: int, who: str) -> dict[str, Any]:
         def act(transaction: Transaction) -> dict[str, Any]:
@@ -179,7 +181,7 @@ class Service:
         wanted = {**dict.fromkeys(("status", "type", "batch_id", "key", "text")), **(filters or {})}
         with self._work.reading() as transaction:
             rows = transaction.all("commands", link=link, before=before or _BEYOND, limit=limit + 1, **wanted)
-        return _page([views.command_view(row) for row in rows[:limit]], "id", more=len(rows) > limit)
+        return views.page([views.command_view(row) for row in rows[:limit]], "id", more=len(rows) > limit)
 
     def cancel_command(self, link: str, command_id: int, who: str, *, force: bool = False) -> dict[str, Any]:
         """Cancel a queued command, or with `force` a claimed one; the view has a `warning` then."""
@@ -193,43 +195,6 @@ class Service:
 
     def retry_command(self, link: str, command_id: int, author: str) -> dict[str, Any]:
         return self._work.changed(lambda transaction: batches.retry_command(transaction, link, command_id, author))
-
-    def issue(self, link: str, key: str) -> dict[str, Any]:
-        with self._work.reading() as transaction:
-            row = transaction.one("issue", link=link, key=key)
-            if row is None:
-                raise unknown(Said(f"issue {key} in the mirror", f"задача {key} в зеркале"))
-            return views.issue_view(transaction, row, with_links=True)
-
-    def issue_list(
-        self, link: str, *, limit: int, after: str | None = None, status: str | None = None, text: str | None = None
-    ) -> dict[str, Any]:
-        with self._work.reading() as transaction:
-            rows = transaction.all("issues", link=link, status=status, text=text, after=after or "", limit=limit + 1)
-            items = [views.issue_view(transaction, row, with_links=False) for row in rows[:limit]]
-        return _page(items, "key", more=len(rows) > limit)
-
-    def note(self, link: str, key: str) -> dict[str, Any]:
-        with self._work.reading() as transaction:
-            row = transaction.one("note", link=link, key=key)
-            if row is None:
-                raise unknown(Said(f"note on {key}", f"заметка на {key}"))
-            return dict(row)
-
-    def note_list(self, link: str, *, limit: int, after: str | None = None) -> dict[str, Any]:
-        with self._work.reading() as transaction:
-            rows = transaction.all("notes", link=link, after=after or "", limit=limit + 1)
-        return _page([dict(row) for row in rows[:limit]], "key", more=len(rows) > limit)
-
-    def put_note(self, link: str, key: str, text: str) -> dict[str, Any]:
-        def act(transaction: Transaction) -> dict[str, Any]:
-            transaction.run("put_note", link=link, key=key, text=text, at=transaction.now)
-            return {"key": key, "text": text, "updated_at": transaction.now}
-
-        return self._work.changed(act)
-
-    def delete_note(self, link: str, key: str) -> None:
-        self._work.changed(lambda transaction: transaction.run("drop_note", link=link, key=key))
 
     def settings(self, link: str) -> dict[str, Any]:
         with self._work.reading() as transaction:
@@ -286,7 +251,3 @@ class Service:
 
 
 _BEYOND: Final = 2**62  # above every id
-
-
-def _page(items: list[dict[str, Any]], key: str, *, more: bool) -> dict[str, Any]:
-    return {"items": items, "cursor": str(items[-1][key]) if more else None}

@@ -35,7 +35,11 @@ class LinkSettings:
 
 def link_settings(transaction: Transaction, link: str) -> LinkSettings:
     """The settings of `link` as they are in this transaction."""
-    return _parsed(tuple((row["key"], row["value"]) for row in transaction.all("settings", link=link)))
+    found: LinkSettings | None = transaction.kept.get(link)
+    if found is None:
+        found = _parsed(tuple((row["key"], row["value"]) for row in transaction.all("settings", link=link)))
+        transaction.kept[link] = found
+    return found
 
 
 @lru_cache(maxsize=64)
@@ -87,6 +91,7 @@ def change_settings(transaction: Transaction, link: str, wanted: Mapping[str, An
 def pause(transaction: Transaction, link: str, until: Literal[False, True] | str) -> None:
     """Pause the link for good (true) or until a moment; false lets it go on."""
     if until is False:
+        transaction.kept.clear()
         transaction.run("delete_setting", link=link, key="paused_until")
     else:
         _put(transaction, link, "paused_until", FOREVER if until is True else as_moment(until))
@@ -109,4 +114,5 @@ def _pause_faults(until: object) -> tuple[Wrong, ...]:
 
 
 def _put(transaction: Transaction, link: str, key: str, value: str) -> None:
+    transaction.kept.clear()
     transaction.run("set_setting", link=link, key=key, value=value)

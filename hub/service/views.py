@@ -1,8 +1,10 @@
 """What the faces show: rows turned into plain JSON values. Nothing is changed in here."""
 
-import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, get_args
+
+from pydantic_core import from_json
 
 from hub.errors import Language
 from hub.moments import seconds_between
@@ -17,7 +19,7 @@ ONLINE_SECONDS: Final = 300.0  # the seeds: offline five minutes after the last 
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 
 
-def command_view(row: Row) -> dict[str, Any]:
+def command_view(row: Row | Mapping[str, Any]) -> dict[str, Any]:
     """A command as the API shows it."""
     return {
         "id": row["id"],
@@ -25,7 +27,7 @@ def command_view(row: Row) -> dict[str, Any]:
         "link": row["link"],
         "seq": row["seq"],
         "type": row["type"],
-        "params": json.loads(row["params"]),
+        "params": from_json(row["params"]),
         "status": row["status"],
         "result": _parsed(row["result"]),
         "error": row["error"],
@@ -48,7 +50,7 @@ def command_details(transaction: Transaction, row: Row) -> dict[str, Any]:
     return {
         **command_view(row),
         "events": [event_view(event) for event in events],
-        "late_results": [{"report": json.loads(item["report"]), "at": item["at"]} for item in late],
+        "late_results": [{"report": from_json(item["report"]), "at": item["at"]} for item in late],
     }
 
 
@@ -60,6 +62,10 @@ def event_view(row: Row) -> dict[str, Any]:
 def batch_head(transaction: Transaction, row: Row) -> dict[str, Any]:
     """A batch without its commands: who, what, when, and how many stand where."""
     counted = {item["status"]: item["number"] for item in transaction.all("batch_counts", batch_id=row["id"])}
+    return _head(row, counted)
+
+
+def _head(row: Row | Mapping[str, Any], counted: Mapping[str, int]) -> dict[str, Any]:
     return {
         "id": row["id"],
         "link": row["link"],
@@ -76,10 +82,16 @@ def batch_head(transaction: Transaction, row: Row) -> dict[str, Any]:
 
 def batch_view(transaction: Transaction, row: Row, policy: Policy) -> dict[str, Any]:
     """A batch with its commands; `estimate_seconds` for all of it, `remaining_seconds` for what is not finished."""
-    commands = transaction.all("commands_of_batch", batch_id=row["id"])
+    return with_commands(row, transaction.all("commands_of_batch", batch_id=row["id"]), policy)
+
+
+def with_commands(
+    row: Row | Mapping[str, Any], commands: Sequence[Row | Mapping[str, Any]], policy: Policy
+) -> dict[str, Any]:
+    """A batch and these commands of it, all of them."""
     open_types = [command["type"] for command in commands if command["status"] not in TERMINAL]
     return {
-        **batch_head(transaction, row),
+        **_head(row, Counter(command["status"] for command in commands)),
         "estimate_seconds": estimate_seconds(policy, (command["type"] for command in commands)),
         "remaining_seconds": estimate_seconds(policy, open_types),
         "commands": [command_view(command) for command in commands],
@@ -109,10 +121,16 @@ def plan_command_view(index: int, command: AnyCommand, entry: Entry, language: L
     }
 
 
+def page(items: list[dict[str, Any]], key: str, *, more: bool) -> dict[str, Any]:
+    """A page of a list; the cursor is the last item's `key` where the list goes on."""
+    return {"items": items, "cursor": str(items[-1][key]) if more else None}
+
+
 def issue_view(transaction: Transaction, row: Row, *, with_links: bool) -> dict[str, Any]:
     """An issue of the mirror."""
     names = [name for name in row.keys() if name not in ("id", "link", "labels")]  # noqa: SIM118  # a Row iterates over values
     shown = {**{name: row[name] for name in names}, "labels": _parsed(row["labels"]) or []}
+    shown["state"] = _mirror_state(row)
     if with_links:
         links = transaction.all("links_of", link=row["link"], key=row["key"])
         note = transaction.one("note", link=row["link"], key=row["key"])
@@ -131,6 +149,11 @@ def agent_view(transaction: Transaction, link: str) -> dict[str, Any]:
     )
     if row is not None:
         shown = {name: row[name] for name in shown}
+    if shown["current_command_id"] is not None:
+        # A report does not touch the agent's row: what is over is nobody's current command.
+        current = transaction.one("command", link=link, id=shown["current_command_id"])
+        if current is not None and current["status"] in TERMINAL:
+            shown["current_command_id"] = None
     seen = shown["last_seen_at"]
     return {
         **shown,
@@ -163,7 +186,7 @@ def status_view(transaction: Transaction, link: str) -> dict[str, Any]:
                 "id": row["id"],
                 "batch_id": row["batch_id"],
                 "type": row["type"],
-                "params": json.loads(row["params"]),
+                "params": from_json(row["params"]),
                 "claimed_at": row["claimed_at"],
                 "deliveries": row["deliveries"],
             }
@@ -176,4 +199,13 @@ def status_view(transaction: Transaction, link: str) -> dict[str, Any]:
 
 
 def _parsed(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
+    return None if text is None else from_json(text)
+
+
+def _mirror_state(row: Row) -> str:
+    """How Jira last showed the issue; `imported` where it never did."""
+    if row["missing_at"]:
+        return "missing"
+    if row["moved_to"]:
+        return "moved"
+    return "present" if row["refreshed_at"] else "imported"

@@ -1,11 +1,11 @@
 """How every use case works: one transaction at the present time, then a ring of the bell. No use case in here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hub.moments import moment
-from hub.service.answers import Answer, json_text, store, stored
+from hub.service.answers import Answer, json_text, settled_params, store, stored
 from hub.service.bell import Bell
 from hub.store.connection import Database, Transaction
 from relay.ports import Clock
@@ -37,13 +37,16 @@ class Work:
         self._bell.ring()
         return result
 
-    def answered(self, link: str, request_key: str | None, status: int, act: Callable[[Transaction], object]) -> Answer:
+    def answered(
+        self, link: str, request_key: str | None, status: int, act: Callable[[Transaction], Mapping[str, Any]]
+    ) -> Answer:
         """What `act` made, as JSON under `status`; under the same key the same bytes, and `act` is not asked again."""
 
         def once(transaction: Transaction) -> Answer:
             before = stored(transaction, link, request_key)
             if before is not None:
                 return before
-            return store(transaction, link, request_key, Answer(status, json_text(act(transaction))))
+            made = act(transaction)
+            return store(transaction, link, request_key, Answer(status, json_text(made)), settled_params(made))
 
         return self.changed(once)

@@ -35,13 +35,17 @@ STATEMENTS: Final = _statements()
 
 
 class Transaction:
-    """One open transaction. `now` is the time of everything in it, UTC as ISO text; it dies with the transaction."""
+    """One open transaction. `now` is the time of everything in it, UTC as ISO text; it dies with the transaction.
 
-    __slots__ = ("_connection", "now")
+    `kept` is for what was read once and stays so until the end, whoever changes it meanwhile clears it.
+    """
+
+    __slots__ = ("_connection", "kept", "now")
 
     def __init__(self, connection: sqlite3.Connection, now: str) -> None:
         self._connection: sqlite3.Connection | None = connection
         self.now = now
+        self.kept: dict[str, Any] = {}
 
     def one(self, statement: str, **values: Any) -> Row | None:
         """The first row, if any."""

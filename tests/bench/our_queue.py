@@ -59,7 +59,7 @@ class OurQueue:
 
     def search(self, text: str) -> int:
         """The hits on the first page."""
-        return len(self._service.issue_list(LINK, limit=50, text=text)["items"])
+        return len(self._service.mirror.issues(LINK, limit=50, text=text)["items"])
 
     def fill(self, finished: int, waiting: int) -> None:
         """Copies of a finished and of a waiting command with an event each; the service itself would take hours."""

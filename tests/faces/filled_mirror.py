@@ -9,8 +9,7 @@ from protocol.messages import ClaimRequest, Report
 
 def fill(service: Service, *issues: dict[str, Any], **reading: Any) -> None:
     """Read these issues into the mirror, through the service's own use cases."""
-    keys = [issue["key"] for issue in issues] or ["AURORA-1"]
-    service.refresh("main", "anna", {"keys": keys})
+    service.refresh("main", "anna", {"jql": "project = AURORA"})
     take(service, *issues, **reading)
 
 

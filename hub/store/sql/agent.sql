@@ -10,9 +10,6 @@ ON CONFLICT (link) DO UPDATE SET version = excluded.version, last_seen_at = excl
   session = excluded.session, host = excluded.host, blocked = excluded.blocked,
   current_command_id = excluded.current_command_id;
 
--- name: clear_current_command(link, command_id)!
-UPDATE agent_status SET current_command_id = NULL WHERE link = :link AND current_command_id = :command_id;
-
 -- name: agent_released(link)!
 UPDATE agent_status SET session = NULL, host = NULL WHERE link = :link;
 

@@ -44,13 +44,6 @@ UNION ALL
 SELECT source, target, link_type, jira_id, managed, symmetric FROM issue_link
 WHERE link = :link AND target = :key AND source <> :key;
 
--- name: issues(link, status, text, after, limit)
-SELECT * FROM issue
-WHERE link = :link AND key > :after AND (:status IS NULL OR status = :status)
-  AND (:text IS NULL OR instr(key, upper(:text)) > 0 OR instr(coalesce(summary, ''), :text) > 0
-    OR instr(coalesce(description, ''), :text) > 0)
-ORDER BY key LIMIT :limit;
-
 -- name: mirror_age(link)^
 SELECT count(*) AS issues, min(refreshed_at) AS oldest_at, max(refreshed_at) AS newest_at FROM issue WHERE link = :link;
 

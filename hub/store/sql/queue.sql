@@ -6,6 +6,9 @@ SELECT status, body FROM answer WHERE link = :link AND request_key = :request_ke
 -- name: store_answer(link, request_key, status, body, at)!
 INSERT INTO answer (link, request_key, status, body, at) VALUES (:link, :request_key, :status, :body, :at);
 
+-- name: params(link, id)^
+SELECT params FROM command WHERE id = :id AND link = :link;
+
 -- name: forget_answers(before)!
 DELETE FROM answer WHERE at < :before;
 
@@ -28,10 +31,10 @@ UPDATE command SET status = 'claimed', claimed_at = :at, first_claimed_at = coal
   deliveries = :deliveries, params = :params, needs = NULL
 WHERE id = :id;
 
--- name: finish(id, status, result, error, jira_calls, rate_limited, at)!
+-- name: finish(id, status, result, error, jira_calls, rate_limited, at)^
 UPDATE command SET status = :status, result = :result, error = :error, jira_calls = :jira_calls,
   rate_limited = :rate_limited, finished_at = :at
-WHERE id = :id;
+WHERE id = :id RETURNING *;
 
 -- name: end_without_report(id, status, error, at)!
 UPDATE command SET status = :status, error = :error, finished_at = :at WHERE id = :id;
@@ -117,7 +120,12 @@ WHERE link = :link AND id < :before
 ORDER BY id DESC LIMIT :limit;
 
 -- name: counts(link)
-SELECT status, count(*) AS number FROM command WHERE link = :link GROUP BY status;
+SELECT 'queued' AS status, count(*) AS number FROM command WHERE link = :link AND status = 'queued'
+UNION ALL
+SELECT 'claimed' AS status, count(*) AS number FROM command WHERE link = :link AND status = 'claimed'
+UNION ALL
+SELECT status, count(*) AS number FROM command
+WHERE link = :link AND status NOT IN ('queued', 'claimed') GROUP BY status;
 
 -- name: queued_types(link)
 SELECT type, count(*) AS number FROM command WHERE link = :link AND status = 'queued' AND held = 0 GROUP BY type;

@@ -33,10 +33,11 @@ UPDATE command SET needs = (
 WHERE status IN ('queued', 'failed', 'cancelled', 'skipped');
 
 DROP INDEX command_status;
-CREATE INDEX command_status ON command (link, status);
+-- For lists and counts by status; a command enters it once, when it ends.
+CREATE INDEX command_ended ON command (link, status, id) WHERE status NOT IN ('queued', 'claimed');
 -- Claim and report look only at these: the finished commands, however many, are in none of them. The order of the queue,
 -- (max(batch.created_at, newest so far), batch.id, seq), is that of (batch_id, seq): ids grow as batches come.
-CREATE INDEX command_queued ON command (link, batch_id, seq) WHERE status = 'queued' AND held = 0;
+CREATE INDEX command_queued ON command (link, held, batch_id, seq) WHERE status = 'queued';
 CREATE INDEX command_claimed ON command (link, claimed_at, id) WHERE status = 'claimed';
 CREATE INDEX command_defines ON command (batch_id, defines) WHERE defines IS NOT NULL;
 CREATE INDEX command_root ON command (root_id) WHERE root_id IS NOT NULL;

@@ -1,0 +1,81 @@
+"""The routes of the mirror and of people's notes."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hub.api.bodies import body_as
+from hub.api.context import InContext, OnLink, shown
+from hub.api.people_routes import After, Body, Limit, SomeText
+from protocol.commands import Text
+from protocol.keys import ANY_KEY_PATTERN
+
+router = APIRouter(prefix="/api/v1")
+KeyInPath = Annotated[str, Path(pattern=ANY_KEY_PATTERN)]
+MirrorState = Literal["present", "missing", "moved", "imported"]
+
+
+class NoteRequest(Body):
+    text: Annotated[Text, Field(min_length=1)]
+
+
+@router.get("/issues")
+async def issues(
+    context: InContext,
+    link: OnLink,
+    text: SomeText = None,
+    status: SomeText = None,
+    type: SomeText = None,  # noqa: A002  # the query parameter's name
+    priority: SomeText = None,
+    assignee: SomeText = None,
+    epic: SomeText = None,
+    sprint: SomeText = None,
+    label: SomeText = None,
+    state: MirrorState | None = None,
+    limit: Limit = 50,
+    after: After = None,
+) -> Response:
+    """Search the mirror. `text`: words, or parts of words and keys; all must be found, case does not matter."""
+    filters = {
+        "status": status,
+        "type": type,
+        "priority": priority,
+        "assignee": assignee,
+        "epic": epic,
+        "sprint": sprint,
+        "label": label,
+        "state": state,
+    }
+    mirror = context.service.mirror
+    found = await context.call(mirror.issues, link, limit=limit, after=after, text=text, filters=filters)
+    return shown(found)
+
+
+@router.get("/issues/{key}")
+async def issue(context: InContext, link: OnLink, key: KeyInPath) -> Response:
+    return shown(await context.call(context.service.mirror.issue, link, key))
+
+
+@router.get("/notes")
+async def notes(context: InContext, link: OnLink, limit: Limit = 50, after: After = None) -> Response:
+    return shown(await context.call(context.service.mirror.notes, link, limit=limit, after=after))
+
+
+@router.get("/notes/{key}")
+async def note(context: InContext, link: OnLink, key: KeyInPath) -> Response:
+    return shown(await context.call(context.service.mirror.note, link, key))
+
+
+@router.put("/notes/{key}")
+async def put_note(request: Request, context: InContext, link: OnLink, key: KeyInPath) -> Response:
+    body = await body_as(NoteRequest, request)
+    return shown(await context.call(context.service.mirror.put_note, link, key, body.text))
+
+
+@router.delete("/notes/{key}", status_code=204)
+async def delete_note(context: InContext, link: OnLink, key: KeyInPath) -> Response:
+    await context.call(context.service.mirror.delete_note, link, key)
+    return Response(status_code=204)

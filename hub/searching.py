@@ -1,0 +1,40 @@
+"""What a person types into the search, as the index and the database take it. Pure."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from hub.errors import Said, Wrong, invalid
+
+INDEXED: Final = 3  # letters: the index holds every three in a row, shorter words are looked for in key and summary
+MAX_WORDS: Final = 20
+_MEANT_BY_GLOB: Final = frozenset("*?[]")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Every word has to be found. `match` is a query of the index, `globs` are patterns of words too short for it."""
+
+    match: str | None
+    globs: tuple[str, ...]
+
+
+def search_words(text: str) -> Words | None:
+    """The words of `text`; None where it has none, and then everything is found. Raises `Refusal` for too many."""
+    words = list(dict.fromkeys(text.replace("\0", " ").split()))
+    if len(words) > MAX_WORDS:
+        raise invalid((Wrong("text", Said(f"more than {MAX_WORDS} words", f"больше {MAX_WORDS} слов")),))
+    if not words:
+        return None
+    quoted = ['"{}"'.format(word.replace('"', '""')) for word in words if len(word) >= INDEXED]
+    return Words(" ".join(quoted) or None, tuple(_glob(word) for word in words if len(word) < INDEXED))
+
+
+def _glob(word: str) -> str:
+    """Either case of each letter: the database folds Latin letters only."""
+    return "*" + "".join(_either_case(letter) for letter in word) + "*"
+
+
+def _either_case(letter: str) -> str:
+    cases = "".join(sorted({letter, *(form for form in (letter.lower(), letter.upper()) if len(form) == 1)}))
+    # A lone sign that patterns give a meaning to stands for itself within brackets.
+    return f"[{cases}]" if len(cases) > 1 or letter in _MEANT_BY_GLOB else letter
