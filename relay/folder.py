@@ -35,6 +35,7 @@ _O_READ: Final = (
     os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | _O_BINARY
 )
 _O_WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | _O_BINARY
+_PIECE: Final = 1 << 16
 _CHECKED: Final = 5  # attempts of a transient failure: 0.15 + 0.3 + 0.6 + 1.2 = 2.25 s at most
 # The folders inherit their group and rights from the share, whose owner decides who may write; see `security.md`.
 _FILE_MODE: Final = 0o666
@@ -203,10 +204,12 @@ def _read(path: str, limit: int) -> bytes:
         # More than one link: somebody else holds the same content under another name and may change it.
         if not stat.S_ISREG(looks.st_mode) or looks.st_nlink > 1 or looks.st_size > limit:
             raise FrameUnfit(path)
-        pieces = []
-        while limit > 0 and (piece := os.read(descriptor, min(limit, 1 << 20) + 1)):
+        # One byte more than there seems to be tells the end, and no buffer of a megabyte is made for a short frame.
+        pieces, wanted = [], looks.st_size + 1
+        while limit > 0 and (piece := os.read(descriptor, min(limit + 1, wanted))):
             pieces.append(piece)
             limit -= len(piece)
+            wanted = max(wanted - len(piece), _PIECE)
         if limit < 0:
             raise FrameUnfit(path)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)

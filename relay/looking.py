@@ -1,6 +1,7 @@
 """When to look into the folder again: back-off of the scan, how far events can be trusted, files not whole yet."""
 
 import math
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -9,6 +10,8 @@ from relay.profile import Profile
 TRUSTED_SHARE: Final = 0.95
 TRUSTED_AFTER: Final = 20  # arrivals, before their share says anything
 METER_MEMORY: Final = 200
+ANNOUNCED_FIRST_SECONDS: Final = 0.016  # where events come first, a look before them only stands in their way
+COSTS_KEPT: Final = 3  # the least of them counts: one listing held up by something else says nothing about the next
 UNWHOLE_READINGS: Final = 3
 UNWHOLE_SECONDS: Final = 30.0
 DEAR_LISTING_SECONDS: Final = 0.005  # a listing dearer than this is paced even when an event asks for it
@@ -50,23 +53,28 @@ class Lookout:
         self.due = -math.inf
         self._profile = profile
         self._gap = profile.scan_first_seconds
+        self._costs: deque[float] = deque(maxlen=COSTS_KEPT)
 
     def looked(self, now: float, cost: float, *, arrivals: int, announced: bool) -> None:
-        """A scan that took `cost` seconds found so many new frames."""
+        """A listing that took `cost` seconds found so many new frames."""
+        self._costs.append(cost)
         if arrivals:
             self.meter.note(arrivals, announced=announced)
-            self._gap = self._profile.scan_first_seconds
+            self._gap = self._first_gap()
         else:
             limit = self._profile.scan_limit_seconds
             if self.meter.trusted and self._gap >= limit:
                 limit = self._profile.scan_trusting_seconds
-            self._gap = min(max(self._gap, self._profile.scan_first_seconds) * 2, limit)
-        self.due = now + max(self._gap, self._profile.scan_cost_factor * cost)
+            self._gap = min(max(self._gap, self._first_gap()) * 2, limit)
+        self.due = now + max(self._gap, self._profile.scan_cost_factor * min(self._costs))
 
     def active(self, now: float) -> None:
         """An answer is waited for: look often again."""
-        self._gap = self._profile.scan_first_seconds
+        self._gap = self._first_gap()
         self.due = min(self.due, now + self._gap)
+
+    def _first_gap(self) -> float:
+        return ANNOUNCED_FIRST_SECONDS if self.meter.trusted else self._profile.scan_first_seconds
 
 
 @dataclass(slots=True)

@@ -279,11 +279,11 @@ class SideDriver:
     # --- receiving
 
     def _scan(self, link: Link, now: float, *, announced: bool) -> bool:
-        started = self.clock.monotonic()
         self._watching = self.bell.listens()  # before the listing, so that nothing falls between the two
         self._assure_beacon()
         if self._health.state == "lost":
             self._folder.prepare()  # a subfolder may have been made anew by somebody who did not know what is in it
+        started = self.clock.monotonic()
         names = self._folder.arrivals()
         cost = self.clock.monotonic() - started
         present = set(names)

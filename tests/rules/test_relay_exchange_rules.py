@@ -104,8 +104,28 @@ def test_the_scan_backs_off_while_nothing_comes_and_begins_anew_when_something_d
     assert gaps == [0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.25, 0.25, 0.25]
     lookout.looked(0.0, 0.00001, arrivals=1, announced=False)
     assert lookout.due == 0.001
-    lookout.looked(0.0, 0.1, arrivals=0, announced=False)
-    assert lookout.due == 2.0, "a dear listing is not repeated at once"
+
+
+def test_dear_listings_are_not_repeated_at_once_but_one_that_was_held_up_slows_nothing_down() -> None:
+    lookout = Lookout(Profile())
+    lookout.looked(0.0, 0.00001, arrivals=1, announced=False)
+    lookout.looked(0.0, 0.1, arrivals=1, announced=False)
+    assert lookout.due == 0.001
+    for _ in range(2):
+        lookout.looked(0.0, 0.1, arrivals=1, announced=False)
+    assert lookout.due == 2.0
+
+
+def test_where_events_come_first_the_scan_keeps_out_of_their_way() -> None:
+    lookout = Lookout(Profile())
+    for _ in range(30):
+        lookout.looked(0.0, 0.0, arrivals=1, announced=True)
+    assert lookout.due == 0.016
+    lookout.active(5.0)
+    assert lookout.due == 0.016, "what was due stays due"
+    lookout.looked(5.0, 0.0, arrivals=0, announced=True)
+    lookout.active(5.0)
+    assert lookout.due == 5.016
 
 
 def test_the_idle_scan_relaxes_only_where_events_have_proved_reliable() -> None:
