@@ -52,10 +52,10 @@ class LinkTypeConfig(BaseModel):
 
 
 class EpicLink(BaseModel):
-    """How an issue gets its epic: on creation, by an edit after it, or by the Agile API."""
+    """How an issue gets its epic: on creation, by an edit after it, or by the Agile API; left out, as Jira allows."""
 
     model_config = ConfigDict(extra="forbid")
-    mode: EpicMode = "create"
+    mode: EpicMode | None = None
     field_id: FieldId | None = None
 
 
@@ -100,6 +100,7 @@ class AgentConfig(BaseSettings):
         description="our issue types to Jira's name or id; of several the first that is there",
     )
     priorities: dict[str, str] = Field(default={}, description="more names for Jira's priorities (name or id)")
+    statuses: dict[str, str] = Field(default={}, description="more names for Jira's statuses (name or id)")
     link_types: dict[str, LinkTypeConfig] = Field(default={}, description="logical link types")
     create_defaults: dict[str, Any] = Field(default={}, description="fields every creation carries")
     transition_defaults: dict[str, Any] = Field(default={}, description="values of screen fields of transitions")
@@ -179,6 +180,7 @@ class AgentConfig(BaseSettings):
                 for ours, theirs in self.issue_types.items()
             },
             priorities=self.priorities,
+            statuses=self.statuses,
             link_types={name: (one.id or one.name or "", one.direction) for name, one in self.link_types.items()},
             identity_label=self.identity_label,
             create_defaults=self.create_defaults,

@@ -13,7 +13,7 @@ from agent.files import replace_file
 from agent.outcomes import Expect, JiraRequest, Outcome
 from agent.pacer import Pacer
 from agent.ports import Jira
-from agent.site import Learnt, Site, Wanted, site_of
+from agent.site import Learnt, Site, Wanted, issue_type, site_of
 from agent.writes import API
 from relay.ports import Clock
 
@@ -37,6 +37,12 @@ class SiteSource(Protocol):
 def listing(path: str, *, keys: tuple[str, ...] = ()) -> JiraRequest:
     expect = Expect(keys=keys) if keys else Expect(shape="array")
     return JiraRequest("GET", f"{API}/{path}", "read", expect)
+
+
+def create_screen(project: str, type_id: str) -> JiraRequest:
+    """The fields of a create screen, since 8.4; all of them on one page."""
+    path = f"{API}/issue/createmeta/{project}/issuetypes/{type_id}"
+    return JiraRequest("GET", path, "read", Expect(keys=("values",)), query=(("maxResults", "200"),))
 
 
 class LearntSite:
@@ -73,13 +79,24 @@ class LearntSite:
             # Before 8.4 the path above does not exist; the project tells its types in every version.
             types = self._optional(listing(f"project/{project}", keys=("issueTypes",)))
         links = self._optional(listing("issueLinkType", keys=("issueLinkTypes",)))
+        known_types = (types or {}).get("values") or (types or {}).get("issueTypes") or []
         return {
             "myself": myself,
             "fields": self._get(listing("field")),
             "priorities": self._optional(listing("priority")) or [],
-            "issue_types": (types or {}).get("values") or (types or {}).get("issueTypes") or [],
+            "statuses": self._optional(listing("status")) or [],
+            "issue_types": known_types,
             "link_types": (links or {}).get("issueLinkTypes") or [],  # 404 where linking is switched off
+            "create_fields": self._create_fields(known_types),
         }
+
+    def _create_fields(self, known_types: list[Any]) -> list[Any]:
+        """What a task's create screen takes; asked for only where the way of the epic is left to us."""
+        if self._wanted.epic_mode is not None or "task" not in self._wanted.issue_types:
+            return []
+        task = issue_type("task", self._wanted.issue_types["task"], known_types)
+        found = self._optional(create_screen(self._wanted.project, task.jira_id))
+        return list((found or {}).get("values") or [])
 
     def _get(self, request: JiraRequest) -> Any:
         found = self._jira.send(request)

@@ -207,6 +207,7 @@ def error_text(seen: Seen) -> str:
         texts = [f"page «{unescape(title.group(1)).strip()}»" if title else "a page without a title"]
     texts = texts or [re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body)).strip() or "empty answer"]
     reason = seen.headers.get("x-authentication-denied-reason") or seen.headers.get("x-seraph-loginreason")
+    reason = None if reason == "OK" else reason  # of the log-in, which is not what was refused
     place = seen.headers.get("location")
     request_id = seen.headers.get("x-arequestid")
     notes = [note for note in (reason, place and f"to {place}", request_id and f"request {request_id}") if note]

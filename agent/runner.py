@@ -333,7 +333,9 @@ class Runner:
                 return self._clock.monotonic() + FIRST_PROBE
             self._names.forget()
             self._site = None
-        found = self._jira.send(MYSELF)
+        delivery = self._journal.memory.delivery
+        # A call of the command that waits for it: every request sent counts (G-48).
+        found = self._jira.send(MYSELF, command_id=delivery.id if delivery else None)
         if found.outcome is Outcome.OK:
             minutes = (self._clock.monotonic() - blocked.since) / 60
             self._blocked = None

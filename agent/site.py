@@ -39,7 +39,10 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One project of one Jira as this agent's user sees it. Field ids are None where the site has no such field."""
+    """One project of one Jira as this agent's user sees it. Field ids are None where the site has no such field.
+
+    `statuses` are the ids of the statuses by every name that is known for them.
+    """
 
     project: str
     user_name: str
@@ -54,6 +57,7 @@ class Site:
     epic_mode: EpicMode = "create"
     issue_types: Mapping[str, Named] = field(default_factory=dict)
     priorities: tuple[Named, ...] = ()
+    statuses: Mapping[str, str] = field(default_factory=dict)
     link_types: tuple[LinkType, ...] = ()
     identity_label: bool = False
     create_defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -83,15 +87,19 @@ class SiteFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The part of the configuration that names things of Jira's, by name or by id."""
+    """The part of the configuration that names things of Jira's, by name or by id.
+
+    `epic_mode` None: as the create screen of a task allows.
+    """
 
     project: str
     board_id: int | None = None
     field_ids: Mapping[str, str] = field(default_factory=dict)
     planned_kind: Literal["date", "datetime"] = "date"
-    epic_mode: EpicMode = "create"
+    epic_mode: EpicMode | None = None
     issue_types: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     priorities: Mapping[str, str] = field(default_factory=dict)
+    statuses: Mapping[str, str] = field(default_factory=dict)
     link_types: Mapping[str, tuple[str, Direction]] = field(default_factory=dict)
     identity_label: bool = False
     create_defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -100,13 +108,18 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """The raw lists of Jira's that names are looked up in, as its REST answers have them."""
+    """The raw lists of Jira's that names are looked up in, as its REST answers have them.
+
+    `create_fields` are the fields of a task's create screen; none where the server does not tell.
+    """
 
     myself: Mapping[str, Any]
     fields: Sequence[Mapping[str, Any]] = ()
     priorities: Sequence[Mapping[str, Any]] = ()
     issue_types: Sequence[Mapping[str, Any]] = ()
     link_types: Sequence[Mapping[str, Any]] = ()
+    statuses: Sequence[Mapping[str, Any]] = ()
+    create_fields: Sequence[Mapping[str, Any]] = ()
 
 
 def site_of(wanted: Wanted, learnt: Learnt) -> Site:
@@ -122,9 +135,10 @@ def site_of(wanted: Wanted, learnt: Learnt) -> Site:
         planned_start_field=_field(wanted, learnt, "planned_start", None),
         planned_end_field=_field(wanted, learnt, "planned_end", None),
         planned_kind=wanted.planned_kind,
-        epic_mode=wanted.epic_mode,
-        issue_types={ours: _issue_type(ours, theirs, learnt) for ours, theirs in wanted.issue_types.items()},
+        epic_mode=wanted.epic_mode or _epic_mode(wanted, learnt),
+        issue_types={ours: issue_type(ours, theirs, learnt.issue_types) for ours, theirs in wanted.issue_types.items()},
         priorities=_priorities(wanted, learnt),
+        statuses=_statuses(wanted, learnt),
         link_types=tuple(
             _link_type(logical, name, direction, learnt) for logical, (name, direction) in wanted.link_types.items()
         ),
@@ -150,10 +164,18 @@ def _field(wanted: Wanted, learnt: Learnt, ours: str, custom: str | None) -> str
     return str(found[0]["id"]) if found else configured
 
 
-def _issue_type(ours: str, theirs: Sequence[str], learnt: Learnt) -> Named:
-    found = [one for name in theirs for one in learnt.issue_types if name in (str(one.get("id")), one.get("name"))]
+def _epic_mode(wanted: Wanted, learnt: Learnt) -> EpicMode:
+    """Off the create screen the Epic Link is set by an edit afterwards (G-19)."""
+    link = _field(wanted, learnt, "epic_link", EPIC_LINK)
+    shown = [one.get("fieldId") for one in learnt.create_fields]
+    return "edit" if shown and link is not None and link not in shown else "create"
+
+
+def issue_type(ours: str, theirs: Sequence[str], known: Sequence[Mapping[str, Any]]) -> Named:
+    """The first of the configured types that Jira has; raises `SiteFault`."""
+    found = [one for name in theirs for one in known if name in (str(one.get("id")), one.get("name"))]
     if not found:
-        raise SiteFault(f"issue_types.{ours}: no type {' or '.join(theirs)}; Jira has {_listed(learnt.issue_types)}")
+        raise SiteFault(f"issue_types.{ours}: no type {' or '.join(theirs)}; Jira has {_listed(known)}")
     return Named(str(found[0]["id"]), str(found[0]["name"]))
 
 
@@ -167,6 +189,18 @@ def _priorities(wanted: Wanted, learnt: Learnt) -> tuple[Named, ...]:
             raise SiteFault(f"priorities.{name}: no priority {target!r} here; Jira has {_listed(learnt.priorities)}")
         ours.append(Named(found.jira_id, name))
     return (*ours, *theirs)
+
+
+def _statuses(wanted: Wanted, learnt: Learnt) -> Mapping[str, str]:
+    """Ids by name, the configured names over Jira's own: those outlive a change of the profile's language."""
+    theirs = {str(one["name"]): str(one["id"]) for one in learnt.statuses}
+    ours = {}
+    for name, target in wanted.statuses.items():
+        found = theirs.get(target) or (target if target in theirs.values() else None)
+        if found is None and learnt.statuses:
+            raise SiteFault(f"statuses.{name}: no status {target!r} here; Jira has {_listed(learnt.statuses)}")
+        ours[name] = found or target
+    return {**theirs, **ours}
 
 
 def _link_type(logical: str, name: str, direction: Direction, learnt: Learnt) -> LinkType:

@@ -34,6 +34,10 @@ class CommandFailed(Exception):
     """The command cannot be done; the text goes into its `error`."""
 
 
+class Refused(CommandFailed):
+    """Jira said no to a request, in its own words: nothing was executed."""
+
+
 class EnvironmentBlocked(Exception):
     """Jira, or the way to it, is not fit for work. The command is kept. O6: not even a probe without a person."""
 
@@ -127,7 +131,7 @@ class Work:
         """The JSON of a reading; raises `CommandFailed` or `EnvironmentBlocked`."""
         found = self.try_read(request)
         if found.outcome is not Outcome.OK:
-            raise CommandFailed(found.text)
+            raise Refused(found.text)
         return found.json
 
     def try_read(self, request: JiraRequest) -> Answer:
@@ -183,7 +187,7 @@ class Work:
         if found.outcome is Outcome.OK or _is_gone(write, found):
             return True
         if found.outcome in _SAID_NO:
-            raise CommandFailed(found.text)
+            raise Refused(found.text)
         raise EnvironmentBlocked(found.outcome, found.text)
 
     def _write_once(self, write: Write) -> Answer:

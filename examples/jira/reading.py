@@ -1,6 +1,6 @@
 """Issues and what belongs to them as Jira shows them. Reads only."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from examples.jira.catalogue import CATEGORIES, LINK_TYPES, RESOLUTIONS, IssueType, LinkType, Named, Status, User
@@ -120,6 +120,21 @@ def sprint_bean(context: Context, sprint: Sprint) -> dict[str, Any]:
     return {name: value for name, value in bean.items() if value is not None}
 
 
+def older_sprint_text(context: Context, sprint: Sprint) -> str:
+    """The shape of Jira 6 and 7: the name first, no goal, the id last."""
+    values = {
+        "name": sprint.name,
+        "startDate": context.time(sprint.start),
+        "endDate": context.time(sprint.end),
+        "completeDate": context.time(sprint.complete),
+        "sequence": sprint.id,
+        "rapidViewId": sprint.origin_board,
+        "state": sprint.state.upper(),
+        "id": sprint.id,
+    }
+    return _java_text(sprint, values)
+
+
 def sprint_text(context: Context, sprint: Sprint) -> str:
     """The old shape of the sprint field: a Java `toString`, whose names may hold commas and brackets."""
     values = {
@@ -136,6 +151,10 @@ def sprint_text(context: Context, sprint: Sprint) -> str:
         "synced": "false",
         "autoStartStop": "false",
     }
+    return _java_text(sprint, values)
+
+
+def _java_text(sprint: Sprint, values: Mapping[str, Any]) -> str:
     inside = ",".join(f"{name}={'<null>' if value is None else value}" for name, value in values.items())
     return f"com.atlassian.greenhopper.service.sprint.Sprint@{sprint.id * 2654435761 % 2**32:x}[{inside}]"
 
@@ -144,7 +163,8 @@ def _sprint_field(context: Context, issue: Issue) -> list[Any] | None:
     sprints = [sprint for sprint in context.store.sprints() if sprint.id in issue.sprint_ids]
     if not sprints:
         return None
-    shape = sprint_text if context.switches.sprint_field == "string" else sprint_bean
+    shapes = {"string": sprint_text, "older string": older_sprint_text, "object": sprint_bean}
+    shape = shapes[context.switches.sprint_field]
     return [shape(context, sprint) for sprint in sprints]
 
 

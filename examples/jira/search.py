@@ -47,6 +47,7 @@ class _Index:
 
     def __init__(self, context: Context) -> None:
         self.context = context
+        self._known: dict[tuple[str, Value], Any] = {}
 
     def complaint(self, clause: Clause, value: Value) -> str | None:
         """Jira's words when a value does not exist; None when it does."""
@@ -67,6 +68,12 @@ class _Index:
 
     def meaning(self, clause: Clause, value: Value) -> Any:
         """The stored value a literal stands for; None when there is no such thing."""
+        asked = (clause.field, value)
+        if asked not in self._known:  # once a query, not once an issue
+            self._known[asked] = self._looked_up(clause, value)
+        return self._known[asked]
+
+    def _looked_up(self, clause: Clause, value: Value) -> Any:
         text, context = value.text, self.context
         match clause.field:
             case "project":

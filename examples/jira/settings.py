@@ -73,7 +73,7 @@ class Switches(BaseModel):
     strip_trailing: bool = False
     text_replacements: Mapping[str, str] = {}  # what a plug-in rewrites in every description and comment
     trim_summary: bool = True
-    sprint_field: Literal["string", "object"] = "string"
+    sprint_field: Literal["string", "older string", "object"] = "string"
     kanban_sprints: Literal["refuse", "empty"] = "refuse"
     link_duplicates: Literal["create", "ignore"] = "create"
     linking: bool = True

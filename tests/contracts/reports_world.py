@@ -1,0 +1,134 @@
+"""Agent worlds for what was reported of real Jiras: configured, killed at a chosen request, or over a real socket."""
+
+import contextlib
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import uvicorn
+
+from agent.jira import Access, network
+from agent.runner import Settings
+from agent.site import Wanted
+from examples.jira.app import JiraApp
+from examples.jira.serving import DroppingProtocol, listen
+from tests.contracts.agent_world import WANTED, AgentWorld, Killed
+
+STARTED_WITHIN_SECONDS = 20.0
+
+
+def built(folder: Path, *, settings: Settings | None = None, switches: Any = None, **wanted: Any) -> AgentWorld:
+    """A world whose agent is configured by `wanted`, and has learnt the names of a Jira with these switches."""
+    names = {name: getattr(WANTED, name) for name in Wanted.__slots__}
+    world = AgentWorld(folder, settings, Wanted(**{**names, **wanted}))
+    if switches:
+        world.switch(**switches)
+    world.learn()
+    return world
+
+
+def sent(world: AgentWorld) -> list[str]:
+    """Method and last part of the path of everything sent since the names were learnt."""
+    if not world.wire.sent:
+        return []
+    return [f"{method} {path.rpartition('/')[2]}" for _, _, method, path in world.wire.calls[-world.wire.sent :]]
+
+
+def bodies(world: AgentWorld, method: str, path: str) -> list[str]:
+    """The bodies of the requests of this method whose path ends so, as Jira saw them."""
+    return [one["body"] for one in world.requests() if one["method"] == method and one["path"].endswith(path)]
+
+
+def moments(world: AgentWorld, method: str, path: str) -> list[float]:
+    """When such requests were sent."""
+    return [at for at, _, how, where in world.wire.calls if how == method and where.endswith(path)]
+
+
+def dies_after(world: AgentWorld, method: str, path: str) -> None:
+    """The agent's power goes the moment Jira has done the next request of this kind; then the agent is started anew."""
+    inner = world.wire.inner.handle_request
+
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        response = inner(request)
+        if request.method == method and re.search(path, request.url.path):
+            world.wire.inner.handle_request = inner  # type: ignore[method-assign]
+            raise Killed
+        return response
+
+    world.wire.inner.handle_request = handle  # type: ignore[method-assign]
+
+
+def killed(world: AgentWorld) -> None:
+    """Let the agent work until its power goes."""
+    try:
+        world.run()
+    except Killed:
+        return
+    raise AssertionError("the agent came to rest alive")
+
+
+def again(world: AgentWorld, *, after: float = 1.0) -> None:
+    """A new process of the agent, so many seconds later."""
+    world.journal.close()
+    world.clock.sleep(after)
+    world.start()
+
+
+def claimed(world: AgentWorld, command_type: str, **params: Any) -> int:
+    """Add a command and let the agent take it in hand, not more."""
+    number = world.queue.add(command_type, **params)
+    for _ in range(50):
+        if world.journal.memory.delivery is not None:
+            return number
+        world.turn()
+    raise AssertionError("the command was not claimed")
+
+
+def turns(world: AgentWorld, count: int) -> None:
+    for _ in range(count):
+        world.turn()
+
+
+class OverSockets(AgentWorld):
+    """The agent's own network transport to the fake on a real port; time is simulated all the same."""
+
+    url = ""
+
+    @classmethod
+    @contextlib.contextmanager
+    def opened(cls, folder: Path) -> Iterator["OverSockets"]:
+        world = cls(folder)
+        listener = listen("127.0.0.1", 0)
+        config = uvicorn.Config(JiraApp(world.jira), http=DroppingProtocol, log_config=None, lifespan="off", ws="none")
+        server = _Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        assert server.listening.wait(STARTED_WITHIN_SECONDS)
+        world.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        world.wire.inner = network(world.access())  # type: ignore[assignment]
+        world.journal.close()
+        world.start()
+        try:
+            yield world
+        finally:
+            world.wire.inner.close()
+            server.should_exit = True
+            thread.join(STARTED_WITHIN_SECONDS)
+            listener.close()
+
+    def access(self) -> Access:
+        found = super().access()
+        return Access(self.url or found.url, found.headers, found.secrets)
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listening = threading.Event()
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets)
+        self.listening.set()
