@@ -113,6 +113,13 @@ class _Fields(_Command):
             raise ValueError("cannot be cleared; leave it out to keep what is there")
         return value
 
+    @field_validator("assignee")
+    @classmethod
+    def _nobody_is_automatic(cls, value: str | None) -> str | None:
+        if value == "-1":  # Jira's word for "whoever the project says": no state that could be compared
+            raise ValueError("-1 names nobody; give a login, or null for nobody")
+        return value
+
 
 class EnsureIssue(_Fields):
     """An issue with this summary exists; `temp_key` names it for the other commands of its batch."""
