@@ -20,7 +20,7 @@ try:
 except ImportError:  # not Linux
     inotify_init = None  # type: ignore[assignment]  # the name stays bound, to nothing
 
-from relay.ports import Doorbell
+from relay.ports import Doorbell, Folder
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -28,6 +28,15 @@ _LOG: Final = logging.getLogger(__name__)
 def doorbell_for(folder: Path) -> Doorbell:
     """The quickest doorbell this system has for arrivals in `folder`."""
     return ObserverBell(folder) if inotify_init is None else InotifyBell(folder)
+
+
+def bell_of(folder: Folder) -> Doorbell:
+    """A bell for a folder of another kind: rung by one that can tell of arrivals by itself, else only scanned."""
+    bell = PlainBell()
+    listen = getattr(folder, "listen", None)
+    if listen is not None:
+        listen(bell.move)
+    return bell
 
 
 class PlainBell:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from relay.beacon import Beacon, beacon_from
 from relay.clock import SystemClock, SystemIds
-from relay.doorbell import PlainBell, doorbell_for
+from relay.doorbell import bell_of, doorbell_for
 from relay.errors import (
     FrameGone,
     FrameUnfit,
@@ -38,7 +38,9 @@ from relay.profile import MAX_FRAME_BYTES, PROTOCOL, Profile
 from relay.state import State, default_state_folder
 
 _LOG: Final = logging.getLogger(__name__)
-MAX_REFUSE: Final = 8  # deletions put off while there is something better to do
+# Deleting costs as much as publishing: up to so many files, and so long, wait while there is something better to do.
+MAX_REFUSE: Final = 8
+REFUSE_SECONDS: Final = 0.02
 QUARANTINE_FILES: Final = 50
 
 
@@ -181,12 +183,13 @@ class SideDriver:
             self._guarded(lambda: self._scan(link, now, announced=moved), on_write=False, now=now)
         if self._exchange.prepare(now):
             state.commit()
-        self._exchange.settle()
+        busy = self._exchange.settle()
         if self._health.may_write(now):
-            self._guarded(lambda: self._write(link), on_write=True, now=now)
+            self._guarded(lambda: self._write(link, busy=busy), on_write=True, now=now)
         if self._inbox:
             return -math.inf
-        return min(self._wake_at(link), self._exchange.wake_at())
+        later = now + REFUSE_SECONDS if self._refuse and self._health.state == "ok" else math.inf
+        return min(self._wake_at(link), self._exchange.wake_at(), later)
 
     def _wake_at(self, link: Link) -> float:
         looks = min(self._lookout.due, self._doubts.wake_at)
@@ -229,7 +232,7 @@ class SideDriver:
             self._exchange.close()
             state.commit()
             if self._health.state == "ok":
-                self._guarded(lambda: self._write(link), on_write=True, now=now)
+                self._guarded(lambda: self._write(link, busy=False), on_write=True, now=now)
         self.bell.close()
 
     # --- the share
@@ -352,15 +355,17 @@ class SideDriver:
 
     # --- sending
 
-    def _write(self, link: Link) -> bool:
+    def _write(self, link: Link, *, busy: bool) -> bool:
         published = self._publish(link)
-        return self._tidy(link) or published
+        return self._tidy(link, keep=MAX_REFUSE if busy or self._inbox else 0) or published
 
     def _publish(self, link: Link) -> bool:
         published = False
         for _ in range(self.profile.window + 1):
             now = self.clock.monotonic()
             due = link.outgoing(now, self.clock.wall(), requests_open=self._exchange.requests_open())
+            if due:  # the folder never holds more than the window
+                self._tidy(link, keep=self.profile.window - link.in_flight)
             for publication in due:
                 self._assure_beacon()
                 durable = self._settings.durability == "full"
@@ -375,11 +380,11 @@ class SideDriver:
                 break
         return published
 
-    def _tidy(self, link: Link) -> bool:
+    def _tidy(self, link: Link, *, keep: int) -> bool:
+        """Delete what has served, all but the newest `keep` files."""
         deleted = False
         self._refuse.extend(str(name) for name in link.take_refuse())
-        # Deleting costs as much as publishing: it waits while there is something to do, up to a limit.
-        while self._refuse and (not self._inbox or len(self._refuse) > MAX_REFUSE):
+        while len(self._refuse) > max(0, keep):
             self._assure_beacon()
             self._folder.delete(self._refuse[0])
             self._refuse.popleft()
@@ -391,9 +396,4 @@ def _folder_and_bell(settings: Settings, clock: Clock) -> tuple[Folder, Doorbell
     if isinstance(settings.folder, (str, os.PathLike)):
         folder = LocalFolder(Path(settings.folder), settings.side, clock)
         return folder, doorbell_for(folder.inbox)
-    # A folder that can tell of arrivals by itself rings the bell; the others are scanned.
-    bell = PlainBell()
-    listen = getattr(settings.folder, "listen", None)
-    if listen is not None:
-        listen(bell.move)
-    return settings.folder, bell
+    return settings.folder, bell_of(settings.folder)

@@ -52,8 +52,8 @@ class Flood:
     def prepare(self, now: float) -> bool:
         return False
 
-    def settle(self) -> None:
-        """Nothing was started."""
+    def settle(self) -> bool:
+        return False
 
     def requests_open(self) -> bool:
         return self._got < self._sent
