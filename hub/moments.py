@@ -1,6 +1,6 @@
 """Moments as the database keeps them: UTC, ISO 8601 of one width, so that the order of texts is that of times."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 
 def moment(seconds: float) -> str:
@@ -13,6 +13,11 @@ def seconds_between(earlier: str | None, later: str) -> float:
     if earlier is None:
         return 0.0
     return max(0.0, (_parsed(later) - _parsed(earlier)).total_seconds())
+
+
+def earlier(than: str, seconds: float) -> str:
+    """The moment so long before another one."""
+    return _text(_parsed(than) - timedelta(seconds=seconds))
 
 
 def is_moment(text: str) -> bool:

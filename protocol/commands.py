@@ -264,6 +264,7 @@ DEFAULT_GAPS: Final[Mapping[CommandType, float]] = {
 }
 
 _SINGLE_KEYS: Final = ("key", "source", "target", "epic_key")
+_SINGLE_KEYS_BUT_TARGET: Final = ("key", "source", "epic_key")  # the target of a status is a name
 
 
 def command_from(command_type: str, params: Mapping[str, Any]) -> AnyCommand:
@@ -273,16 +274,18 @@ def command_from(command_type: str, params: Mapping[str, Any]) -> AnyCommand:
 
 def keys_used(command: AnyCommand) -> tuple[str, ...]:
     """Every key the command refers to, temporary ones included; the key an `ensure_issue` defines is not used by it."""
-    if isinstance(command, Refresh):
+    # By the tag and past `getattr`: pydantic answers `isinstance` and a missing attribute at the price of a validation.
+    if command.type == "refresh":
         return command.keys or ()
-    names = [name for name in _SINGLE_KEYS if name != "target" or isinstance(command, EnsureLink)]
-    found = (getattr(command, name, None) for name in names)
+    values = command.__dict__
+    names = _SINGLE_KEYS if command.type == "ensure_link" else _SINGLE_KEYS_BUT_TARGET
+    found = (values.get(name) for name in names)
     return tuple(dict.fromkeys(key for key in found if key is not None))
 
 
 def keys_touched(command: AnyCommand) -> tuple[str, ...]:
     """Every key whose issue may look different afterwards: those used, and the one an `ensure_issue` defines."""
-    if isinstance(command, EnsureIssue):
+    if command.type == "ensure_issue":
         return (command.temp_key, *keys_used(command))
     return keys_used(command)
 

@@ -21,7 +21,7 @@ def is_issue_key(text: str) -> bool:
 
 def is_temporary(key: str) -> bool:
     """Whether `key` is a temporary key `new:<n>`, to be replaced by a real one once its issue exists."""
-    return re.fullmatch(TEMPORARY_KEY_PATTERN, key) is not None
+    return key.startswith("new:") and re.fullmatch(TEMPORARY_KEY_PATTERN, key) is not None
 
 
 def project_of(key: str) -> str:

@@ -123,7 +123,7 @@ def cancel_batch(transaction: Transaction, link: str, batch_id: int, who: str) -
     transaction.run("cancel_batch", id=batch_id, at=transaction.now)
 
 
-def cancel_command(transaction: Transaction, link: str, command_id: int, who: str, *, force: bool) -> str | None:
+def cancel_command(transaction: Transaction, link: str, command_id: int, who: str, *, force: bool) -> Said | None:
     """Cancel one command; the answer is a warning where the agent may be executing it."""
     row = command_row(transaction, link, command_id)
     warning = None
@@ -131,7 +131,10 @@ def cancel_command(transaction: Transaction, link: str, command_id: int, who: st
         ended(transaction, link, command_id, "queued", "cancel", why=f"cancelled by {who}")
     elif row["status"] == "claimed" and force:
         ended(transaction, link, command_id, "claimed", "force", why=f"cancelled by {who} with force")
-        warning = "the agent may be executing this command; if it creates an issue, the result will still be recorded"
+        warning = Said(
+            "the agent may be executing this command; if it creates an issue, the result will still be recorded",
+            "агент может выполнять эту команду; если она создаст задачу, результат всё равно будет записан",
+        )
     elif row["status"] == "claimed":
         raise Refusal(
             "conflict",

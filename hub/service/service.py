@@ -5,12 +5,13 @@ The functions beside this module take the `Transaction` that only a `Database` c
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from hub.errors import Language, Refusal
 from hub.moments import moment
-from hub.service import batches, claiming, reporting, views
+from hub.service import batches, claiming, proposals, renewing, reporting, views
 from hub.service import settings as link_settings
 from hub.service.answers import Answer
 from hub.service.bell import Bell
@@ -124,14 +125,19 @@ class Service:
         commands: Sequence[object],
         *,
         held: bool = False,
+        assistant: bool = False,
         request_key: str | None = None,
     ) -> Answer:
-        """Store a batch: 201 with the batch as JSON text. Raises `Refusal` with every fault."""
+        """Store a batch: 201 with the batch as JSON text. Raises `Refusal` with every fault.
+
+        What an assistant makes waits for a person, unless the link trusts assistants.
+        """
+        make = proposals.propose if assistant else batches.create_batch
         return self._work.answered(
             link,
             request_key,
             201,
-            lambda transaction: batches.create_batch(transaction, link, author, title, commands, held=held),
+            lambda transaction: make(transaction, link, author, title, commands, held=held),
         )
 
     def refresh(self, link: str, author: str, wish: Mapping[str, Any], *, request_key: str | None = None) -> Answer:
@@ -142,10 +148,13 @@ class Service:
         with self._work.reading() as transaction:
             return self._batch(transaction, link, batch_id)
 
-    def batch_list(self, link: str, *, limit: int, before: int | None = None) -> dict[str, Any]:
-        """The newest batches first, a page of them."""
+    def batch_list(
+        self, link: str, *, limit: int, before: int | None = None, held: bool | None = None
+    ) -> dict[str, Any]:
+        """The newest batches first, a page of them; `held` true: those that wait for a person, false: the others."""
+        wanted = None if held is None else int(held)
         with self._work.reading() as transaction:
-            rows = transaction.all("batches", link=link, before=before or _BEYOND, limit=limit + 1)
+            rows = transaction.all("batches", link=link, before=before or _BEYOND, held=wanted, limit=limit + 1)
             items = [views.batch_head(transaction, row) for row in rows[:limit]]
         return views.page(items, "id", more=len(rows) > limit)
 
@@ -156,13 +165,11 @@ class Service:
 
         return self._work.changed(act)
 
-    def approve_batch(self, link: str, batch_id: int) -> dict[str, Any]:
-        """Let a held batch go out."""
+    def approve_batch(self, link: str, batch_id: int, *, digest: str | None = None) -> dict[str, Any]:
+        """Let a held batch go out; with a `digest` only while the mirror shows what was seen."""
 
         def act(transaction: Transaction) -> dict[str, Any]:
-            batches.batch_row(transaction, link, batch_id)
-            transaction.run("release_batch", id=batch_id)
-            transaction.run("release_commands", batch_id=batch_id)
+            proposals.approve(transaction, link, batch_id, digest)
             return self._batch(transaction, link, batch_id)
 
         return self._work.changed(act)
@@ -183,13 +190,15 @@ class Service:
             rows = transaction.all("commands", link=link, before=before or _BEYOND, limit=limit + 1, **wanted)
         return views.page([views.command_view(row) for row in rows[:limit]], "id", more=len(rows) > limit)
 
-    def cancel_command(self, link: str, command_id: int, who: str, *, force: bool = False) -> dict[str, Any]:
+    def cancel_command(
+        self, link: str, command_id: int, who: str, *, force: bool = False, language: Language = "en"
+    ) -> dict[str, Any]:
         """Cancel a queued command, or with `force` a claimed one; the view has a `warning` then."""
 
         def act(transaction: Transaction) -> dict[str, Any]:
             warning = batches.cancel_command(transaction, link, command_id, who, force=force)
             shown = views.command_details(transaction, batches.command_row(transaction, link, command_id))
-            return {**shown, "warning": warning} if warning else shown
+            return {**shown, "warning": warning.in_language(language)} if warning else shown
 
         return self._work.changed(act)
 
@@ -238,6 +247,13 @@ class Service:
         with self._work.writing() as transaction:
             transaction.run("forget_plans", before=before)
             return transaction.run("forget_answers", before=before)
+
+    def renew_mirrors(self) -> list[int]:
+        """Make the automatic refreshes that are due; the ids of their batches."""
+        with self._work.reading() as transaction:
+            links = [row["link"] for row in transaction.all("links_that_renew")]
+        made = [self._work.changed(partial(renewing.renew, link=link)) for link in links]
+        return [batch_id for batch_id in made if batch_id is not None]
 
     # Inside
 

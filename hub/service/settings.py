@@ -28,6 +28,7 @@ class LinkSettings:
     paused_until: str | None = None
     project: str | None = None
     link_types: tuple[str, ...] = ()
+    assistant_batches: str = "held"
 
     def paused(self, now: str) -> bool:
         return self.paused_until is not None and (self.paused_until == FOREVER or self.paused_until > now)
@@ -52,6 +53,7 @@ def _parsed(pairs: tuple[tuple[str, str], ...]) -> LinkSettings:
         paused_until=values.get("paused_until"),
         project=values.get("project") or None,
         link_types=tuple(json.loads(values.get("link_types", "[]"))),
+        assistant_batches=values.get("assistant_batches", "held"),
     )
 
 
@@ -68,6 +70,7 @@ def settings_view(transaction: Transaction, link: str) -> dict[str, Any]:
         "paused_until": settings.paused_until,
         "project": settings.project,
         "link_types": list(settings.link_types),
+        "assistant_batches": settings.assistant_batches,
     }
 
 
@@ -79,7 +82,7 @@ def change_settings(transaction: Transaction, link: str, wanted: Mapping[str, An
     if wanted.get("pacing") is not None:
         pacing = {**link_settings(transaction, link).pacing, **wanted["pacing"]}
         _put(transaction, link, "pacing", json.dumps(pacing))
-    for name in ("min_agent_version", "auto_refresh_minutes", "project"):
+    for name in ("min_agent_version", "auto_refresh_minutes", "project", "assistant_batches"):
         if wanted.get(name) is not None:
             _put(transaction, link, name, str(wanted[name]))
     if wanted.get("link_types") is not None:

@@ -141,6 +141,12 @@ def issue_view(transaction: Transaction, row: Row, *, with_links: bool) -> dict[
     return shown
 
 
+def is_online(agent: Row | None, now: str) -> bool:
+    """Whether the agent was heard of lately."""
+    seen = None if agent is None else agent["last_seen_at"]
+    return seen is not None and seconds_between(seen, now) <= ONLINE_SECONDS
+
+
 def agent_view(transaction: Transaction, link: str) -> dict[str, Any]:
     """How the agent of the link is, as it last said."""
     row = transaction.one("agent", link=link)
@@ -154,10 +160,9 @@ def agent_view(transaction: Transaction, link: str) -> dict[str, Any]:
         current = transaction.one("command", link=link, id=shown["current_command_id"])
         if current is not None and current["status"] in TERMINAL:
             shown["current_command_id"] = None
-    seen = shown["last_seen_at"]
     return {
         **shown,
-        "online": seen is not None and seconds_between(seen, transaction.now) <= ONLINE_SECONDS,
+        "online": is_online(row, transaction.now),
         "redelivered": [
             {"id": item["id"], "type": item["type"], "claimed_at": item["claimed_at"], "deliveries": item["deliveries"]}
             for item in transaction.all("claimed_commands", link=link)

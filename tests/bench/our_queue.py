@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from hashlib import md5
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,7 +28,7 @@ class OurQueue:
 
     def _next_key(self) -> str:
         self._key += 1
-        return f"{self._key:032x}"
+        return md5(self._key.to_bytes(8, "big"), usedforsecurity=False).hexdigest()  # without order, as the relay's are
 
     def enqueue(self) -> None:
         self._service.create_batch(LINK, "bench", "Bench", [WISH], request_key=self._next_key())

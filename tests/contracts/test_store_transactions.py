@@ -140,7 +140,7 @@ def test_a_cancelled_creation_takes_a_result_once(database: Database) -> None:
 
 
 HOT = {
-    "stored_answer": "USING PRIMARY KEY",
+    "stored_answer": "sqlite_autoindex_answer_1",
     "claimed_commands": "command_claimed",
     "queued_from": "command_queued",
     "definer": "command_defines",

@@ -1,4 +1,4 @@
--- The queue: batches, commands, events, stored answers. Claim and report use only partial indexes and primary keys.
+-- The queue: batches, commands, events, stored answers. Claim and report use only partial indexes and unique keys.
 
 -- name: stored_answer(link, request_key)^
 SELECT status, body FROM answer WHERE link = :link AND request_key = :request_key;
@@ -10,7 +10,8 @@ INSERT INTO answer (link, request_key, status, body, at) VALUES (:link, :request
 SELECT params FROM command WHERE id = :id AND link = :link;
 
 -- name: forget_answers(before)!
-DELETE FROM answer WHERE at < :before;
+DELETE FROM answer WHERE id < coalesce(
+  (SELECT id FROM answer WHERE at >= :before ORDER BY id LIMIT 1), (SELECT max(id) + 1 FROM answer));
 
 -- name: claimed_commands(link)
 SELECT id, batch_id, type, params, claimed_at, deliveries, first_claimed_at, root_id
@@ -88,9 +89,13 @@ VALUES (:link, :command_id, :from_status, :to_status, :why, :at);
 -- name: batch(link, id)^
 SELECT id, link, author, title, created_at, cancelled_at, backup_path, held FROM batch WHERE id = :id AND link = :link;
 
--- name: batches(link, before, limit)
+-- name: batches(link, before, held, limit)
 SELECT id, link, author, title, created_at, cancelled_at, backup_path, held FROM batch
-WHERE link = :link AND id < :before ORDER BY id DESC LIMIT :limit;
+WHERE link = :link AND id < :before AND (:held IS NULL OR (held = :held AND cancelled_at IS NULL))
+ORDER BY id DESC LIMIT :limit;
+
+-- name: held_batches(link)^
+SELECT count(*) AS number FROM batch WHERE link = :link AND held = 1 AND cancelled_at IS NULL;
 
 -- name: batch_counts(batch_id)
 SELECT status, count(*) AS number FROM command WHERE batch_id = :batch_id GROUP BY status;

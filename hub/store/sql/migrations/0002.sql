@@ -43,9 +43,10 @@ CREATE INDEX command_defines ON command (batch_id, defines) WHERE defines IS NOT
 CREATE INDEX command_root ON command (root_id) WHERE root_id IS NOT NULL;
 
 CREATE TRIGGER command_moves BEFORE UPDATE OF status ON command
-WHEN NEW.status <> OLD.status AND NOT (
-  (OLD.status = 'queued' AND NEW.status IN ('claimed', 'cancelled', 'skipped', 'failed'))
-  OR (OLD.status = 'claimed' AND NEW.status IN ('done', 'failed', 'cancelled', 'confirmed_by_state')))
+WHEN NEW.status <> OLD.status AND CASE OLD.status
+  WHEN 'claimed' THEN NEW.status NOT IN ('done', 'failed', 'cancelled', 'confirmed_by_state')
+  WHEN 'queued' THEN NEW.status NOT IN ('claimed', 'cancelled', 'skipped', 'failed')
+  ELSE 1 END
 BEGIN
   SELECT RAISE(ABORT, 'the lifecycle of a command has no such move');
 END;
@@ -108,8 +109,9 @@ CREATE INDEX event_command ON event (command_id, id);
 
 -- What was answered under an Idempotency-Key: the same key gets the same bytes, and nothing is done twice (P7).
 CREATE TABLE answer (
-  link TEXT NOT NULL, request_key TEXT NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL, at TEXT NOT NULL,
-  PRIMARY KEY (link, request_key)) WITHOUT ROWID;
+  id INTEGER PRIMARY KEY, link TEXT NOT NULL, request_key TEXT NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL,
+  at TEXT NOT NULL,
+  UNIQUE (link, request_key));
 
 CREATE TABLE late_result (
   id INTEGER PRIMARY KEY, command_id INTEGER NOT NULL REFERENCES command(id), report TEXT NOT NULL, at TEXT NOT NULL);
