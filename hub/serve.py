@@ -17,6 +17,7 @@ import uvicorn
 from hub.api import create_agent_app, create_app
 from hub.api.context import Context
 from hub.backup import FolderBackups
+from hub.chores import Chores
 from hub.config import HubSettings, load_settings, token_of
 from hub.disk import check_local, hold
 from hub.errors import Unready
@@ -24,8 +25,8 @@ from hub.service import Service
 from hub.store.connection import Database
 from relay import RelayError, Server
 from relay.clock import SystemClock, SystemIds
+from relay.ports import Clock
 
-HOUSEKEEPING_SECONDS: Final = 3_600.0
 GRACE_SECONDS: Final = 5  # an answer under way may end; then the connection is cut
 _log = logging.getLogger("hub")
 
@@ -57,7 +58,7 @@ def running_hub(settings: HubSettings) -> Iterator["ApiServer"]:
         relay_status = _start_relay(settings, context, stack)
         token = token_of(settings, SystemIds())
         app = create_app(context, token=token, hosts=_hosts(listening), relay_status=relay_status)
-        stack.enter_context(_housekeeping(service))
+        stack.enter_context(_chores(service, SystemClock()))
         yield ApiServer(app, listening, service.bell.close)
 
 
@@ -162,18 +163,17 @@ def _address(listening: socket.socket) -> str:
 
 
 @contextmanager
-def _housekeeping(service: Service) -> Iterator[None]:
-    """Forgets old answers now and then, in a thread of its own."""
+def _chores(service: Service, clock: Clock) -> Iterator[None]:
+    """What the hub does by itself, in a thread of its own."""
     ended = threading.Event()
+    chores = Chores(service)
 
     def work() -> None:
-        while not ended.wait(HOUSEKEEPING_SECONDS):
-            try:
-                service.housekeeping()
-            except sqlite3.OperationalError:
-                _log.warning("old answers could not be forgotten; the next round tries again", exc_info=True)
+        wake = chores.step(clock.monotonic())
+        while not ended.wait(max(0.0, wake - clock.monotonic())):
+            wake = chores.step(clock.monotonic())
 
-    thread = threading.Thread(target=work, name="hub-housekeeping", daemon=True)
+    thread = threading.Thread(target=work, name="hub-chores", daemon=True)
     thread.start()
     try:
         yield

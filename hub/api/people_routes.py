@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from hub.api.bodies import body_as
-from hub.api.context import Context, InContext, OnLink, RequestKey, answered, shown
+from hub.api.context import Context, InContext, InLanguage, OnLink, RequestKey, answered, shown
 from hub.batching import MAX_COMMANDS
 from protocol.commands import CommandType, Name
 from protocol.keys import ANY_KEY_PATTERN, AnyKey
@@ -22,6 +22,7 @@ _MAX_GAPS: Final = 20
 Limit = Annotated[int, Query(ge=1, le=1_000)]
 Before = Annotated[int | None, Query(alias="cursor", ge=1, description="the cursor of the page before")]
 After = Annotated[str | None, Query(alias="cursor", max_length=100, description="the cursor of the page before")]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 SomeText = Annotated[str | None, Query(max_length=200)]
 
 
@@ -36,6 +37,7 @@ class BatchRequest(Body):
     title: Name
     commands: Annotated[list[Any], Field(max_length=MAX_COMMANDS + 1)]
     held: bool = False
+    assistant: bool = False
 
 
 class ByWhom(Body):
@@ -44,6 +46,10 @@ class ByWhom(Body):
 
 class CancelRequest(ByWhom):
     force: bool = False
+
+
+class ApproveRequest(ByWhom):
+    digest: Digest | None = None
 
 
 class RefreshRequest(ByWhom):
@@ -59,6 +65,7 @@ class SettingsRequest(Body):
     auto_refresh_minutes: Annotated[int, Field(ge=0, le=10_080)] | None = None
     project: Annotated[str, Field(pattern=r"^([A-Z][A-Z0-9_]{1,60})?$")] | None = None
     link_types: list[Name] | None = None
+    assistant_batches: Literal["held", "trusted"] | None = None
     paused: bool | str | None = None
 
 
@@ -72,14 +79,18 @@ async def create_batch(request: Request, context: InContext, link: OnLink, reque
         body.title,
         body.commands,
         held=body.held,
+        assistant=body.assistant,
         request_key=request_key,
     )
     return answered(answer)
 
 
 @router.get("/batches")
-async def batches(context: InContext, link: OnLink, limit: Limit = 50, before: Before = None) -> Response:
-    return shown(await context.call(context.service.batch_list, link, limit=limit, before=before))
+async def batches(
+    context: InContext, link: OnLink, *, held: bool | None = None, limit: Limit = 50, before: Before = None
+) -> Response:
+    """The newest first; `held=true` are those that wait for a person."""
+    return shown(await context.call(context.service.batch_list, link, limit=limit, before=before, held=held))
 
 
 @router.get("/batches/{batch_id}")
@@ -95,8 +106,9 @@ async def cancel_batch(request: Request, context: InContext, link: OnLink, batch
 
 @router.post("/batches/{batch_id}/approve")
 async def approve_batch(request: Request, context: InContext, link: OnLink, batch_id: int) -> Response:
-    await body_as(ByWhom, request, optional=True)
-    return shown(await context.call(context.service.approve_batch, link, batch_id))
+    """A person lets a held batch go out; with `digest` only while the mirror shows what he saw of it."""
+    body = await body_as(ApproveRequest, request, optional=True)
+    return shown(await context.call(context.service.approve_batch, link, batch_id, digest=body.digest))
 
 
 @router.post("/batches/{batch_id}/retry", status_code=201)
@@ -128,10 +140,13 @@ async def command(context: InContext, link: OnLink, command_id: int) -> Response
 
 
 @router.post("/commands/{command_id}/cancel")
-async def cancel_command(request: Request, context: InContext, link: OnLink, command_id: int) -> Response:
+async def cancel_command(
+    request: Request, context: InContext, link: OnLink, language: InLanguage, command_id: int
+) -> Response:
+    """Cancel a queued command; with `force` also one the agent may be executing, and then there is a `warning`."""
     body = await body_as(CancelRequest, request, optional=True)
-    done = await context.call(context.service.cancel_command, link, command_id, body.author, force=body.force)
-    return shown(done)
+    cancel = context.service.cancel_command
+    return shown(await context.call(cancel, link, command_id, body.author, force=body.force, language=language))
 
 
 @router.post("/commands/{command_id}/retry", status_code=201)

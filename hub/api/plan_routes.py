@@ -9,13 +9,12 @@ from starlette.responses import Response
 
 from hub.api.bodies import body_as
 from hub.api.context import InContext, InLanguage, OnLink, RequestKey, answered, shown
-from hub.api.people_routes import Body
+from hub.api.people_routes import Body, Digest
 from hub.batching import MAX_COMMANDS
 from hub.service.plans import PlanWish
 from protocol.commands import Name
 
 router = APIRouter(prefix="/api/v1")
-Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class PlanRequest(Body):

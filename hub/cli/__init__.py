@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from hub.cli import approving  # noqa: F401  # adds its command to the group of batches
+from hub.cli.agents import agent_app
 from hub.cli.applying import apply
 from hub.cli.batches import batch_app, command_app, watch
 from hub.cli.issues import issue_app, note_app, refresh
@@ -53,6 +55,7 @@ for group, name in (
     (command_app, "command"),
     (issue_app, "issue"),
     (note_app, "note"),
+    (agent_app, "agent"),
     (settings_app, "settings"),
 ):
     app.add_typer(group, name=name)

@@ -93,10 +93,17 @@ def show_commands(commands: Any) -> None:
 
 
 @batch_app.command("list")
-def batch_list(context: typer.Context, *, limit: Limit = 20, cursor: Cursor = None, as_json: AsJson = False) -> None:
+def batch_list(
+    context: typer.Context,
+    *,
+    held: Annotated[bool, typer.Option("--held", help="Only those that wait for approval.")] = False,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+    as_json: AsJson = False,
+) -> None:
     """The newest batches."""
     with session(context).connect() as hub:
-        answer = hub.get("/batches", limit=limit, cursor=cursor)
+        answer = hub.get("/batches", held="true" if held else None, limit=limit, cursor=cursor)
     show_answer(answer, _show_batches, as_json=as_json)
 
 
@@ -122,7 +129,13 @@ def _total(batch: Any) -> int:
 
 
 def _state(batch: Any) -> str:
-    """`done 3, failed 1`: the counts that are not zero."""
+    """`done 3, failed 1`: the counts that are not zero, and whether the batch waits for approval."""
+    counts = _counts(batch)
+    waits = batch.get("held") and not batch.get("cancelled_at")
+    return f"held, {counts}" if waits else counts
+
+
+def _counts(batch: Any) -> str:
     return ", ".join(f"{status} {count}" for status, count in (batch.get("counts") or {}).items() if count)
 
 
@@ -131,14 +144,6 @@ def batch_show(context: typer.Context, batch: BatchId, *, as_json: AsJson = Fals
     """A batch and its commands."""
     with session(context).connect() as hub:
         answer = hub.get(f"/batches/{batch}")
-    show_answer(answer, _show_batch, as_json=as_json)
-
-
-@batch_app.command("approve")
-def batch_approve(context: typer.Context, batch: BatchId, *, as_json: AsJson = False) -> None:
-    """Let a held batch go out to the agent."""
-    with session(context).connect() as hub:
-        answer = hub.send("POST", f"/batches/{batch}/approve", {"author": login_name()})
     show_answer(answer, _show_batch, as_json=as_json)
 
 

@@ -1,6 +1,7 @@
 """`init`, `serve`, `status`, `settings …`, `pause`, `resume`: the hub itself, set up, started, looked at and held."""
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -171,19 +172,43 @@ def pause(
     context: typer.Context,
     *,
     minutes: Annotated[float | None, typer.Option("--minutes", help="For so long; else until resume.", min=0)] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", help="Until then, in this machine's time: 18:00 or 2026-10-13T18:00.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Hand out no more commands; the one in hand is finished."""
+    if minutes and until:
+        raise Stop("name either --minutes or --until", code=USAGE)
+    end = _minutes_from_now(minutes) if minutes else _moment_named(until) if until else None
+    with session(context).connect() as hub:
+        answer = hub.send("PUT", "/settings", {"paused": end.isoformat(timespec="seconds") if end else True})
+    told = f"Paused until {end:%Y-%m-%d %H:%M}" if end else "Paused until jira-hub resume"
+    show_answer(answer, lambda _: show_note(told), as_json=as_json)
+
+
+def _minutes_from_now(minutes: float) -> datetime:
     from relay.clock import SystemClock
 
-    until: bool | str = True
-    if minutes:
-        end = datetime.fromtimestamp(SystemClock().wall() + minutes * 60, UTC)
-        until = end.isoformat(timespec="seconds")
-    with session(context).connect() as hub:
-        answer = hub.send("PUT", "/settings", {"paused": until})
-    told = f"Paused for {duration(minutes * 60)}" if minutes else "Paused until jira-hub resume"
-    show_answer(answer, lambda _: show_note(told), as_json=as_json)
+    return datetime.fromtimestamp(SystemClock().wall() + minutes * 60, UTC).astimezone()
+
+
+def _moment_named(text: str) -> datetime:
+    """A time of day is the next one to come; without a time zone it is this machine's."""
+    from relay.clock import SystemClock
+
+    now = datetime.fromtimestamp(SystemClock().wall(), UTC).astimezone()
+    try:
+        if re.fullmatch(r"[0-9]{1,2}:[0-9]{2}", text):
+            hour, minute = map(int, text.split(":"))
+            today = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+            return today if today > now else today + timedelta(days=1)
+        named = datetime.fromisoformat(text).astimezone()
+    except ValueError as error:
+        raise Stop(f"{text!r} is no time", hint="write 18:00 or 2026-10-13T18:00", code=USAGE) from error
+    if named <= now:
+        raise Stop(f"{text} is over already", code=USAGE)
+    return named
 
 
 def resume(context: typer.Context, *, as_json: AsJson = False) -> None:

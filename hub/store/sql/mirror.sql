@@ -69,3 +69,20 @@ ON CONFLICT (link, key) DO UPDATE SET text = excluded.text, updated_at = exclude
 
 -- name: drop_note(link, key)!
 DELETE FROM note WHERE link = :link AND key = :key;
+
+-- What an automatic refresh is decided by: the oldest reading, the newest such batch, what waits or is under way.
+-- name: mirror_standing(link, author)^
+SELECT
+  (SELECT min(coalesce(refreshed_at, '1970-01-01T00:00:00.000000Z')) FROM issue
+   WHERE link = :link AND missing_at IS NULL AND moved_to IS NULL) AS oldest_at,
+  (SELECT max(created_at) FROM batch WHERE link = :link AND author = :author) AS last_auto_at,
+  (SELECT count(*) FROM command WHERE link = :link AND status = 'claimed')
+  + (SELECT count(*) FROM command WHERE link = :link AND status = 'queued' AND held = 0) AS waiting;
+
+-- name: stale_keys(link, before, limit)
+SELECT key FROM issue
+WHERE link = :link AND missing_at IS NULL AND moved_to IS NULL AND (refreshed_at IS NULL OR refreshed_at <= :before)
+ORDER BY coalesce(refreshed_at, ''), key LIMIT :limit;
+
+-- name: links_that_renew()
+SELECT link FROM setting WHERE key = 'auto_refresh_minutes' AND value <> '0' ORDER BY link;
