@@ -115,7 +115,7 @@ def _runner(config: AgentConfig, clock: StoppableClock, stop: Stop, *, dry_run: 
     printer = Printer(clock)
     if journal.damaged:
         typer.echo(f"journal: {journal.damaged} damaged lines skipped", err=True)
-    with Client(config.folder, side="agent", state_dir=config.state_dir) as client:
+    with Client(config.folder, side="agent", state_dir=config.state_dir, key_file=config.pairing_key_file) as client:
         runner = assemble(
             journal=journal,
             access=access,

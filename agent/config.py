@@ -80,6 +80,9 @@ class AgentConfig(BaseSettings):
         default_factory=lambda: home() / "journal.jsonl", description="the journal, on a local disk, never in the share"
     )
     state_dir: Path | None = Field(default=None, description="the relay's local state; its own default otherwise")
+    pairing_key_file: Path | None = Field(
+        default=None, description="file with the pairing key, readable by its owner alone; else the one in state_dir"
+    )
 
     token: SecretStr | None = Field(default=None, description="personal access token")
     token_file: Path | None = Field(default=None, description="file with the token, readable by its owner alone")
@@ -114,7 +117,7 @@ class AgentConfig(BaseSettings):
     allow_projects: list[str] = Field(default=[], description="projects that may be touched; the own one if empty")
     allow_types: list[CommandType] = Field(default=list(COMMAND_TYPES), description="command types that may be done")
 
-    @field_validator("journal", "state_dir", "token_file", "ca_file", "share")
+    @field_validator("journal", "state_dir", "pairing_key_file", "token_file", "ca_file", "share")
     @classmethod
     def _at_home(cls, path: Path | None) -> Path | None:
         return None if path is None else path.expanduser()

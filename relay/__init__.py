@@ -3,9 +3,11 @@
 from relay.calls import Reply, Request
 from relay.client import Client
 from relay.errors import (
+    AlreadyPaired,
     AlreadyRunning,
     DeliveryLimitExceeded,
     HandlerUnavailable,
+    KeyUnreadable,
     LinkExists,
     MessageTooLarge,
     PeerOffline,
@@ -24,10 +26,12 @@ from relay.profile import Profile
 from relay.server import Server
 
 __all__ = [
+    "AlreadyPaired",
     "AlreadyRunning",
     "Client",
     "DeliveryLimitExceeded",
     "HandlerUnavailable",
+    "KeyUnreadable",
     "LinkExists",
     "MessageTooLarge",
     "PeerOffline",

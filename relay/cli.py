@@ -14,6 +14,7 @@ from relay.errors import FrameGone, FrameUnfit, NotAFrame, RelayError, ShareFaul
 from relay.folder import LocalFolder, create_link, link_of
 from relay.frames import PEER_OF, Frame, Side, frame_from
 from relay.names import frame_name
+from relay.pairing import new_key_text, store_key
 from relay.profile import MAX_FRAME_BYTES, Durability
 from relay.running import AsgiApp
 from relay.server import Server
@@ -46,6 +47,25 @@ def init(
     """Make a link in FOLDER, once, from either side. The share above it has to be there."""
     beacon = create_link(folder, name or folder.resolve().name)
     typer.echo(f"link {beacon.name} ({beacon.link}) is ready in {folder}")
+
+
+@app.command()
+def pair(
+    folder: LinkFolder,
+    side: SideName,
+    state: StateFolder = None,
+    *,
+    typed: Annotated[bool, typer.Option("--typed", help="Read the key that the other side has shown.")] = False,
+    encrypt: Annotated[bool, typer.Option("--encrypt", help="A new key: hide what messages say as well.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Replace the key there is; do it on both sides.")] = False,
+) -> None:
+    """Make the key of this link and show it once, or take the one made on the other side. Never through the share."""
+    text = typer.prompt("Key", prompt_suffix=": ") if typed else new_key_text(hides=encrypt)
+    path = store_key(folder, text, side=_side(side), state_dir=state, again=again)
+    if not typed:
+        typer.echo(text)
+        typer.echo("Type it on the other machine: folder-relay pair --typed. It is not shown again.", err=True)
+    typer.echo(f"paired: {path}; it counts from the next start of this side, and for ever", err=True)
 
 
 @app.command()

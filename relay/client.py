@@ -216,7 +216,8 @@ class Client:
 
     `state_dir` (default $FOLDER_RELAY_STATE or ~/.local/state/folder-relay) has to be on a local disk.
     `durability="none"` leaves out every fsync: quicker, and safe against crashes of programs but not of machines.
-    Raises `AlreadyRunning`, `ProtocolMismatch`, `UnsafeState`. A share that is not there is waited for.
+    A paired link needs no word: the key that `folder-relay pair` stored is used, or the one in `key_file`.
+    Raises `AlreadyRunning`, `ProtocolMismatch`, `UnsafeState`, `KeyUnreadable`. A missing share is waited for.
     """
 
     def __init__(
@@ -229,8 +230,9 @@ class Client:
         clock: Clock | None = None,
         ids: Ids | None = None,
         profile: Profile | None = None,
+        key_file: str | os.PathLike[str] | None = None,
     ) -> None:
-        settings = Settings(folder, side, state_dir, durability, clock, ids, profile)
+        settings = Settings(folder, side, state_dir, durability, clock, ids, profile, key_file)
         self._exchange = ClientExchange(profile or Profile())
         self._driver = SideDriver(settings, self._exchange)
         self._driver.start(f"relay-{side}")
@@ -328,7 +330,8 @@ class Client:
             return ShareUnavailable(state, detail, request_id)
         heard = self._driver.heard_seconds()
         if not waiter.acknowledged and (heard is None or heard >= timeout):
-            return PeerOffline(request_id, f"the other side did not take request {request_id} within {timeout:g} s")
+            detail = f"the other side did not take request {request_id} within {timeout:g} s"
+            return PeerOffline(request_id, detail + self._driver.pairing_problem())
         return RelayTimeout(
             request_id, f"no reply to request {request_id} within {timeout:g} s; its outcome is unknown"
         )

@@ -1,5 +1,6 @@
 """The real time and the real chance: the only module that may ask the system for either."""
 
+import secrets
 import time
 import uuid
 from pathlib import Path
@@ -26,6 +27,11 @@ class SystemClock:
             return _BOOT_ID.read_text(encoding="ascii").strip()
         except OSError:
             return f"boot-{round((time.time() - time.monotonic()) / 10)}"
+
+
+def random_bytes(count: int) -> bytes:
+    """Chance fit for keys and nonces."""
+    return secrets.token_bytes(count)
 
 
 class SystemIds:

@@ -74,6 +74,14 @@ class UnsafeState(RelayError):
     """The local state would stand on a remote file system, where databases break."""
 
 
+class AlreadyPaired(RelayError):
+    """This side has a pairing key already; it is never replaced by accident."""
+
+
+class KeyUnreadable(RelayError):
+    """The pairing key cannot be used: mistyped, gone, or open to others; the text says which."""
+
+
 class ShareFault(Exception):
     """An operation on the share failed; raised by folder adapters only, retried by drivers only."""
 

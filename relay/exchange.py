@@ -24,7 +24,7 @@ class Settings:
     clock: Clock | None = None
     ids: Ids | None = None
     profile: Profile | None = None
-    key: bytes | None = None
+    key_file: str | os.PathLike[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ class RelayStatus:
     watching: bool
     announced_share: float
     counters: dict[str, int]
+    paired: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """The same, ready for JSON."""

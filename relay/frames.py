@@ -4,7 +4,7 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, Validati
 
 from relay.errors import NotAFrame
 from relay.names import MAX_ATTEMPT, MAX_SEQ, AckName, AnyName, FrameName
+from relay.ports import Cipher
 from relay.profile import FRAME_OVERHEAD, MAX_FRAME_BYTES, PART_BYTES, PROTOCOL
 from relay.sealing import sealed, unsealed
 
@@ -20,9 +21,11 @@ Side = Literal["hub", "agent"]
 PEER_OF: Final[dict[Side, Side]] = {"hub": "agent", "agent": "hub"}
 REQUEST_ID_PATTERN: Final = r"^[A-Za-z0-9._:-]{1,128}$"
 MAX_HEADERS: Final = 256
+MAX_MESSAGES: Final = 10_000  # in one frame
 _METHOD: Final = "[A-Z]{1,32}"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 MAX_HEAD_BYTES: Final = 65_536  # of a path and headers together, as HTTP servers have it
+_ESCAPED: Final = 6  # bytes of JSON that one character may become
 MAX_INTEGER: Final = 2**53 - 1  # what every JSON tool keeps exactly
 
 # From `json.loads` come only JSON's own types; of these pydantic would bend numbers alone, so numbers alone are strict.
@@ -76,7 +79,10 @@ class Ack:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A frame as read. `low` is the lowest number its sender still keeps: all below were acknowledged once."""
+    """A frame as read. `low` is the lowest number its sender still keeps: all below were acknowledged once.
+
+    `malformed` of its messages made no sense under a right seal and are left out: no repetition would better them.
+    """
 
     link: str
     sender: Side
@@ -88,6 +94,7 @@ class Frame:
     number: int | None
     ack: Ack | None
     messages: tuple[Message, ...]
+    malformed: int = 0
 
     @property
     def name(self) -> AnyName:
@@ -110,6 +117,7 @@ class _WireMessage:
     part: Annotated[list[Annotated[int, Field(strict=True, ge=1, le=10_000)]], Field(min_length=2, max_length=2)]
     head: RequestHead | ReplyHead | None = None
     body: str | _Base64 | None = None
+    hidden: str | None = None
 
 
 @with_config(_STRICT)
@@ -125,11 +133,15 @@ class _WireFrame:
     low: Seq
     sent_at: Annotated[float, Field(strict=True, allow_inf_nan=False)]
     ack: Ack | None
-    messages: Annotated[list[_WireMessage], Field(max_length=10_000)]
+    messages: Annotated[list[_WireMessage], Field(max_length=MAX_MESSAGES)]
     number: Seq | None = None
 
 
 _WIRE: Final = TypeAdapter(_WireFrame)
+_WIRE_MESSAGE: Final = TypeAdapter(_WireMessage)
+_HEAD: Final[TypeAdapter[RequestHead | ReplyHead | None]] = TypeAdapter(RequestHead | ReplyHead | None)
+# Made once: the functions of `json` make a coder anew for each call that has options.
+_ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 # --- writing
@@ -145,12 +157,14 @@ def head_problem(head: RequestHead | ReplyHead) -> str | None:
     elif not 100 <= head.status <= 599:
         return f"{head.status} is no status"
     size += sum(len(name) + len(value) for name, value in head.headers)
-    if size > MAX_HEAD_BYTES or len(head.headers) > MAX_HEADERS:
-        return f"more than {MAX_HEAD_BYTES} bytes of path and headers, or more than {MAX_HEADERS} headers"
     texts = [text for pair in head.headers for text in pair]
     texts += [head.path] if isinstance(head, RequestHead) else []
     if any(not text.isascii() and _SURROGATE.search(text) for text in texts):
         return "half of a surrogate pair, which no JSON carries"
+    if size * _ESCAPED > MAX_HEAD_BYTES:  # rare, so the true length is only then worth its cost
+        size = len(json.dumps(texts, ensure_ascii=False).encode())
+    if size > MAX_HEAD_BYTES or len(head.headers) > MAX_HEADERS:
+        return f"more than {MAX_HEAD_BYTES} bytes of path and headers, or more than {MAX_HEADERS} headers"
     return None
 
 
@@ -166,7 +180,7 @@ def packed(message: Message, *, as_text: bool = True) -> bytes:
             pass
     if message.body:
         wire["body"] = _body_on_wire(message.body, as_text=as_text)
-    return json.dumps(wire, ensure_ascii=False, separators=(",", ":")).encode()
+    return _ENCODE(wire).encode()
 
 
 def _body_on_wire(body: bytes, *, as_text: bool) -> str | dict[str, str]:
@@ -176,6 +190,21 @@ def _body_on_wire(body: bytes, *, as_text: bool) -> str | dict[str, str]:
         except UnicodeDecodeError:
             pass
     return {"base64": base64.b64encode(body).decode()}
+
+
+def hidden(data: bytes, cipher: Cipher) -> bytes:
+    """A packed message with its head and body encrypted. The parts of a large one still fit: the body travels raw."""
+    wire = json.loads(data)
+    head, body = wire.pop("head", None), wire.pop("body", "")
+    raw = base64.b64decode(body["base64"]) if isinstance(body, dict) else body.encode()
+    plain = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode() + b"\n" + raw
+    wire["hidden"] = cipher.hide(plain, _context(wire["kind"], wire["id"], wire["part"]))
+    return json.dumps(wire, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _context(kind: str, message_id: str, part: Sequence[int]) -> str:
+    # Bound to the content, so that what was hidden for one message never passes for another's.
+    return f"{kind} {message_id} {part[0]} {part[1]}"
 
 
 def packed_parts(message: Message) -> tuple[bytes, ...]:
@@ -221,21 +250,28 @@ def frame_bytes(
     head |= {"seq": seq, "try": attempt, "low": low, "ack": acked, "sent_at": round(sent_at, 3)}
     if isinstance(name, AckName):
         head["number"] = name.number
-    opening = json.dumps(head, separators=(",", ":")).encode()[:-1]
+    opening = _ENCODE(head).encode()[:-1]
     return sealed(b"".join((opening, b',"messages":[', b",".join(messages), b"]")), key)
 
 
 # --- reading
 
 
-def frame_from(data: bytes, name: AnyName, key: bytes | None = None) -> Frame:
-    """The frame in `data`, which was found under `name`; raises `NotAFrame` if anything at all is wrong with it."""
+def frame_from(data: bytes, name: AnyName, key: bytes | None = None, cipher: Cipher | None = None) -> Frame:
+    """The frame in `data`, which was found under `name`; raises `NotAFrame` if it proves nothing.
+
+    Where the seal is right and the frame is the one its name says, messages without sense are left out and counted.
+    """
     content = unsealed(data, key)
     try:
-        wire = _WIRE.validate_python(json.loads(content, object_pairs_hook=_without_twins, parse_constant=_no_constant))
-        messages = tuple(_message(message) for message in wire.messages)
-    except (ValidationError, UnicodeError, RecursionError, binascii.Error, ValueError) as error:
-        raise NotAFrame(f"sealed, but malformed: {error}") from error
+        found = json.loads(content, object_pairs_hook=_without_twins, parse_constant=_no_constant)
+        wire = _WIRE.validate_python(found)
+        messages: list[Message | None] = [_message(message, cipher) for message in wire.messages]
+    except _MALFORMED as error:
+        try:
+            wire, messages = _what_makes_sense(content, cipher)
+        except _MALFORMED:
+            raise NotAFrame(f"sealed, but malformed: {error}") from error
     if wire.v != PROTOCOL:
         raise NotAFrame(f"protocol {wire.v}, this side speaks {PROTOCOL}")
     frame = Frame(
@@ -248,7 +284,8 @@ def frame_from(data: bytes, name: AnyName, key: bytes | None = None) -> Frame:
         wire.low,
         wire.number,
         wire.ack,
-        messages,
+        tuple(message for message in messages if message is not None),
+        messages.count(None),
     )
     # A copy under another name is not what its sender published, whatever its seal says.
     if frame.name != name or (frame.number is None) == (frame.seq == 0) or (frame.number is not None and messages):
@@ -256,33 +293,69 @@ def frame_from(data: bytes, name: AnyName, key: bytes | None = None) -> Frame:
     return frame
 
 
-def _message(wire: _WireMessage) -> Message:
+_MALFORMED: Final = (ValidationError, UnicodeError, RecursionError, binascii.Error, ValueError)
+
+
+def _what_makes_sense(content: bytes, cipher: Cipher | None) -> tuple[_WireFrame, list[Message | None]]:
+    """The frame without the messages that make no sense, which are `None`; raises what reading JSON may.
+
+    A frame nobody can read would hold up all behind it for ever, so what says who it is counts as taken.
+    """
+    found = json.loads(content)
+    if not isinstance(found, dict) or not isinstance(wires := found.get("messages"), list) or len(wires) > MAX_MESSAGES:
+        raise ValueError("no frame at all")
+    try:
+        strict = json.loads(content, object_pairs_hook=_without_twins, parse_constant=_no_constant)
+        wire = _WIRE.validate_python({**strict, "messages": []})
+    except _MALFORMED:
+        who = {member: found.get(member) for member in ("v", "link", "from", "epoch", "life", "seq", "try")}
+        rest: dict[str, Any] = {"low": 0, "sent_at": 0.0, "ack": None, "messages": []}
+        return _WIRE.validate_python(who | rest), [None] * max(1, len(wires))
+    messages: list[Message | None] = []
+    for each in wires:
+        try:
+            messages.append(_message(_WIRE_MESSAGE.validate_python(each), cipher))
+        except _MALFORMED:
+            messages.append(None)
+    return wire, messages
+
+
+def _message(wire: _WireMessage, cipher: Cipher | None) -> Message:
     index, count = wire.part
+    head = wire.head
+    if wire.hidden is not None:
+        if cipher is None or head is not None or wire.body is not None:
+            raise ValueError(f"{wire.kind} {wire.id}: hidden, and not by the key of this link")
+        head_part, _, body = cipher.show(wire.hidden, _context(wire.kind, wire.id, wire.part)).partition(b"\n")
+        head = _HEAD.validate_python(json.loads(head_part))
+    else:
+        match wire.body:
+            case None:
+                body = b""
+            case str(text):
+                body = text.encode()
+            case _Base64(text):
+                body = base64.b64decode(text, validate=True)
     expected = {"request": RequestHead, "reply": ReplyHead}.get(wire.kind)
-    if index > count or not _head_fits(wire.head, expected if index == 1 else None):
+    if index > count or not _head_fits(head, expected if index == 1 else None):
         raise ValueError(f"{wire.kind} {wire.id}: part or head is wrong")
-    match wire.body:
-        case None:
-            body = b""
-        case str(text):
-            body = text.encode()
-        case _Base64(text):
-            body = base64.b64decode(text, validate=True)
-    return Message(wire.kind, wire.id, wire.head, body, (index, count))
+    return Message(wire.kind, wire.id, head, body, (index, count))
 
 
 def _head_fits(head: object, expected: type | None) -> bool:
     return head is None if expected is None else isinstance(head, expected)
 
 
-def _without_twins(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     # Two readers may take two different twins for the member meant: refused.
-    found = list(pairs)
-    members = dict(found)
-    if len(members) != len(found):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise ValueError("a member stands twice")
     return members
 
 
 def _no_constant(text: str) -> float:
     raise ValueError(f"{text} is no JSON")
+
+
+_DECODE: Final = json.JSONDecoder(object_pairs_hook=_without_twins, parse_constant=_no_constant).decode

@@ -1,9 +1,9 @@
 """What this side's earlier lives left in the folder. Only what proves to be theirs may be deleted."""
 
 from relay.errors import FrameGone, FrameUnfit, NotAFrame
-from relay.frames import frame_from
+from relay.frames import Frame, frame_from
 from relay.link import Me
-from relay.names import frame_name
+from relay.names import AnyName, frame_name
 from relay.ports import Folder
 from relay.profile import MAX_FRAME_BYTES
 
@@ -19,9 +19,18 @@ def leftovers(folder: Folder, me: Me) -> list[str]:
         if parsed is None:
             continue
         try:
-            frame = frame_from(folder.read_own(name, MAX_FRAME_BYTES), parsed, me.key)
+            frame = _own_frame(folder.read_own(name, MAX_FRAME_BYTES), parsed, me)
         except (FrameGone, FrameUnfit, NotAFrame):
             continue
         if (frame.link, frame.sender) == (me.link, me.side) and frame.life < me.life:
             found.append(name)
     return found
+
+
+def _own_frame(data: bytes, name: AnyName, me: Me) -> Frame:
+    try:
+        return frame_from(data, name, me.key)
+    except NotAFrame:
+        if me.key is None:
+            raise
+        return frame_from(data, name)  # of a life before the link was paired

@@ -6,11 +6,12 @@ It knows no folder, no clock and no request: the driver scans, commits and publi
 import math
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from relay.frames import Ack, Frame, Kind, Message, Side, frame_bytes
+from relay.frames import Ack, Frame, Kind, Message, Side, frame_bytes, hidden
 from relay.names import MAX_ATTEMPT, AckName, AnyName, FrameName
+from relay.ports import Cipher
 from relay.profile import FRAME_OVERHEAD, MAX_FRAME_BYTES, Profile
 
 WANT_AGAIN_SECONDS: Final = 1.0  # a frame asked for is asked for again while it stays away
@@ -22,13 +23,19 @@ DELAY_WEIGHT: Final = 0.125  # of one new sample, as in TCP (RFC 6298)
 
 @dataclass(frozen=True, slots=True)
 class Me:
-    """This side and this life of it. `epoch` is fresh for each start, `life` grows with each."""
+    """This side and this life of it. `epoch` is fresh for each start, `life` grows with each.
+
+    On a paired link `key` seals this side's frames, `peer_key` proves the other's; `cipher` hides messages, if wanted.
+    """
 
     link: str
     side: Side
     epoch: str
     life: int
     key: bytes | None = None
+    peer_key: bytes | None = None
+    cipher: Cipher | None = None
+    hides: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +93,7 @@ class Tally:
     taken: int = 0
     doubled: int = 0
     resurrected: int = 0
+    malformed: int = 0
     acks: int = 0
 
 
@@ -103,6 +111,7 @@ class Link:
         self._flying: dict[int, _Flying] = {}
         self._next_seq = 1
         self._held: dict[int, Frame] = {}
+        self._spoilt: set[int] = set()  # seen, and given up as unreadable: wanted anew
         self._ack_due = math.inf
         self._ack_number = 0
         self._peer_ack_number = -1
@@ -128,17 +137,15 @@ class Link:
     def send(self, parcels: Iterable[Parcel]) -> None:
         """Let the parcels leave with the next frames, in this order."""
         for parcel in parcels:
+            if self.me.hides and self.me.cipher is not None and parcel.kind in ("request", "reply"):
+                parcel = replace(parcel, data=hidden(parcel.data, self.me.cipher))
             self._waiting.append(parcel)
             self._waiting_bytes += len(parcel.data)
 
     def outgoing(self, now: float, wall: float, *, requests_open: bool) -> list[Publication]:
         """Every frame that is to be published now. Commit what was received before: these acknowledge it."""
         self._fill_window(now)
-        due = [
-            self._frame(seq, flying, wall)
-            for seq, flying in self._flying.items()
-            if flying.due <= now and flying.attempt < MAX_ATTEMPT
-        ]
+        due = [self._frame(seq, flying, wall) for seq, flying in self._flying.items() if flying.due <= now]
         if due:
             return due
         # Where requests are open the peer waits for a sign that its own arrived; else there is no hurry.
@@ -162,12 +169,12 @@ class Link:
             case FrameName() as name:
                 flying = self._flying[name.seq]
                 self.tally.published += 1
-                self.tally.repeated += name.attempt > 0
+                flying.attempt += 1
+                self.tally.repeated += flying.attempt > 0
                 self._refuse.extend(flying.names)
                 flying.names = [name]
-                flying.attempt = name.attempt
                 flying.published_at = now
-                flying.due = now + self._patience(name.attempt)
+                flying.due = now + self._patience(flying.attempt)
 
     def failed(self, publication: Publication, *, name_used: bool) -> None:
         """It could not be published; it stays due. A name that may exist now is never tried again."""
@@ -178,7 +185,7 @@ class Link:
                 self._ack_number = name.number
                 self._refuse.append(name)
             case FrameName() as name:
-                self._flying[name.seq].attempt = name.attempt
+                self._flying[name.seq].attempt += 1
                 self._flying[name.seq].names.append(name)
 
     def take_refuse(self) -> list[AnyName]:
@@ -224,6 +231,14 @@ class Link:
             return False
         return name.seq > self.peer.taken + WINDOWS_HELD * self._profile.window
 
+    def spoilt(self, name: AnyName, now: float) -> None:
+        """The file under this name will never be whole: ask for another copy of the frame."""
+        if isinstance(name, AckName) or name.epoch != self.peer.epoch or self.is_ahead(name):
+            return
+        if name.seq > self.peer.taken and name.seq not in self._held:
+            self._spoilt.add(name.seq)
+            self._acknowledge_by(now - self._profile.ack_late_seconds)
+
     def receive(self, frame: Frame, now: float) -> Received:
         """Take one frame in. Messages come out once each and in the order they were sent (P7)."""
         new_life = False
@@ -233,10 +248,12 @@ class Link:
                 return Received()
             self.peer = Peer(frame.epoch, frame.life, 0)
             self._held.clear()
+            self._spoilt.clear()
             self._peer_ack_number = -1
             self._acknowledge_by(now)
             new_life = True
         self._hear(now)
+        self.tally.malformed += frame.malformed
         acknowledged = self._note_ack(frame, now)
         if frame.number is not None:
             self._peer_ack_number = max(self._peer_ack_number, frame.number)
@@ -270,6 +287,8 @@ class Link:
         self.peer = Peer(self.peer.epoch, self.peer.life, seq)
         for held in [held for held in self._held if held <= seq]:
             del self._held[held]
+        if self._spoilt:
+            self._spoilt = {each for each in self._spoilt if each > seq}
 
     def _acknowledge_by(self, now: float) -> None:
         self._ack_due = min(self._ack_due, now)
@@ -315,7 +334,9 @@ class Link:
             self._next_seq += 1
 
     def _frame(self, seq: int, flying: _Flying, wall: float) -> Publication:
-        name = FrameName(self.me.epoch, seq, flying.attempt + 1)
+        # The hundredth attempt bears the first one's name again: that file was deleted 99 attempts ago, and whoever
+        # still sees it sees a right frame of the same content.
+        name = FrameName(self.me.epoch, seq, (flying.attempt + 1) % (MAX_ATTEMPT + 1))
         return Publication(name, self._bytes(name, flying.parcels, wall))
 
     def _bytes(self, name: AnyName, parcels: Iterable[Parcel], wall: float) -> bytes:
@@ -336,10 +357,11 @@ class Link:
         )
 
     def _missing(self) -> list[int]:
-        if not self._held:
+        if not self._held and not self._spoilt:
             return []
-        gap = range(self.peer.taken + 1, max(self._held))
-        return [seq for seq in gap if seq not in self._held][: self._profile.window]
+        gap = range(self.peer.taken + 1, max(self._held, default=0))
+        missing = self._spoilt.union(seq for seq in gap if seq not in self._held)
+        return sorted(missing - self._held.keys())[: self._profile.window]
 
     def _patience(self, attempt: int) -> float:
         """How long to wait for the acknowledgement of this attempt: twice the same, then doubling."""

@@ -31,6 +31,18 @@ class Ids(Protocol):
         ...
 
 
+class Cipher(Protocol):
+    """Hides content from whoever reads the share. Each direction has a key of its own."""
+
+    def hide(self, plain: bytes, context: str) -> str:
+        """`plain` as text that says nothing; it can be shown only in the same context."""
+        ...
+
+    def show(self, hidden: str, context: str) -> bytes:
+        """What the other side hid; raises `ValueError` if it did not, or in another context."""
+        ...
+
+
 class Folder(Protocol):
     """One link folder as one side sees it: it writes one subfolder and reads the other.
 

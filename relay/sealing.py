@@ -34,6 +34,18 @@ def unsealed(data: bytes, key: bytes | None = None) -> bytes:
     return content + b"}"
 
 
+def sealed_otherwise(data: bytes, key: bytes | None) -> bool:
+    """Whether this is a whole document whose seal is of the kind that does not count here.
+
+    With a key: a right plain seal. Without one: a keyed seal at the end, which nobody here can check.
+    """
+    opening = _KEYED if key is None else _PLAIN
+    cut = len(data) - len(opening) - _DIGITS - len(_END)
+    if cut <= 0 or not data.endswith(_END) or not data.startswith(opening, cut):
+        return False
+    return key is None or data[cut + len(opening) : -len(_END)] == _digest(data[:cut], None)
+
+
 def _digest(content: bytes, key: bytes | None) -> bytes:
     if key is None:
         return hashlib.sha256(content).hexdigest().encode()

@@ -265,8 +265,9 @@ class Server:
         clock: Clock | None = None,
         ids: Ids | None = None,
         profile: Profile | None = None,
+        key_file: str | os.PathLike[str] | None = None,
     ) -> None:
-        settings = Settings(folder, side, state_dir, durability, clock, ids, profile)
+        settings = Settings(folder, side, state_dir, durability, clock, ids, profile, key_file)
         limit = (profile or Profile()).max_message_bytes
         self._set_up(settings, lambda done: runner_for(handler, done, limit, HANDLER_THREADS))
 
@@ -282,6 +283,7 @@ class Server:
         clock: Clock | None = None,
         ids: Ids | None = None,
         profile: Profile | None = None,
+        key_file: str | os.PathLike[str] | None = None,
     ) -> Self:
         """A server whose handler is an ASGI app; it runs on one event loop in a thread of the server's own.
 
@@ -289,7 +291,7 @@ class Server:
         `idempotency-key` is the request id. A withdrawn request gets `http.disconnect` from `receive`.
         """
         server = cls.__new__(cls)
-        settings = Settings(folder, side, state_dir, durability, clock, ids, profile)
+        settings = Settings(folder, side, state_dir, durability, clock, ids, profile, key_file)
         limit = (profile or Profile()).max_message_bytes
         server._set_up(settings, lambda done: AsgiRunner(app, done, limit))
         return server

@@ -5,17 +5,14 @@ What requests and replies mean is the business of its `Exchange`; this module mo
 
 import logging
 import math
-import os
 import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Final
 
 from relay.beacon import Beacon, beacon_from
 from relay.clock import SystemClock, SystemIds
-from relay.doorbell import bell_of, doorbell_for
 from relay.errors import (
     FrameGone,
     FrameUnfit,
@@ -26,22 +23,23 @@ from relay.errors import (
     ShareState,
 )
 from relay.exchange import Exchange, RelayStatus, Settings
-from relay.folder import LocalFolder
 from relay.frames import PEER_OF, Frame, Message, frame_from, packed
 from relay.health import ShareHealth
 from relay.leftovers import leftovers
 from relay.link import Link, Parcel
 from relay.looking import Doubts, Lookout
 from relay.names import AnyName, frame_name, taking_order
-from relay.ports import Clock, Doorbell, Folder
+from relay.pairing import keys_of, pairing_problem, with_keys
+from relay.places import folder_and_bell
 from relay.profile import MAX_FRAME_BYTES, PROTOCOL, Profile
+from relay.quarantine import Quarantine
+from relay.sealing import sealed_otherwise
 from relay.state import State, default_state_folder
 
 _LOG: Final = logging.getLogger(__name__)
 # Deleting costs as much as publishing: up to so many files, and so long, wait while there is something better to do.
 MAX_REFUSE: Final = 8
 REFUSE_SECONDS: Final = 0.02
-QUARANTINE_FILES: Final = 50
 
 
 class SideDriver:
@@ -53,7 +51,7 @@ class SideDriver:
         self.profile = settings.profile or Profile()
         self._settings = settings
         self._exchange = exchange
-        self._folder, self.bell = _folder_and_bell(settings, self.clock)
+        self._folder, self.bell = folder_and_bell(settings, self.clock)
         self._inbox: deque[Any] = deque()
         self._beacon: Beacon | None = None
         self._state: State | None = None
@@ -68,7 +66,8 @@ class SideDriver:
         self._busy_since: float | None = None
         self._clocks = (self.clock.wall(), self.clock.monotonic())
         self._watching = False
-        self._counts = {"foreign": 0, "unfit": 0, "quarantined": 0, "jumps": 0}
+        self._quarantine: Quarantine | None = None
+        self._counts = {"foreign": 0, "unfit": 0, "quarantined": 0, "downgraded": 0, "keyed": 0, "jumps": 0}
         self._stopping = False
         self._opened = threading.Event()
         self._refusal: RelayError | None = None
@@ -120,6 +119,10 @@ class SideDriver:
             return None
         return max(0.0, self.clock.monotonic() - link.heard_at)
 
+    def pairing_problem(self) -> str:
+        """What to add to a complaint of silence where only one of the sides is paired."""
+        return pairing_problem(self._counts)
+
     def status(self) -> RelayStatus:
         """How this side is; answers even while the share hangs."""
         link, beacon = self._link, self._beacon
@@ -142,6 +145,7 @@ class SideDriver:
             | {"unwhole": len(self._doubts)}
             | (asdict(link.tally) if link else {})
             | self._exchange.counters(),
+            paired=link is not None and link.me.key is not None,
         )
 
     # --- the driver's thread
@@ -211,9 +215,10 @@ class SideDriver:
             raise ProtocolMismatch(f"link {beacon.name} speaks protocols {beacon.protocol}, this side {PROTOCOL}")
         folder = self._settings.state_dir or default_state_folder()
         state = State(folder, beacon, self._settings.side, self._settings.durability, self.clock)
-        me = state.begin_life(beacon, self._settings.side, self.ids, self._settings.key)
+        self._beacon, self._state, self._quarantine = beacon, state, Quarantine(state.folder)
+        keys = keys_of(state, beacon.link, self._settings.side, self._settings.key_file)
+        me = with_keys(state.begin_life(beacon, self._settings.side, self.ids), keys)
         link = Link(me, state.peer(), self.profile, now)
-        self._beacon, self._state = beacon, state
         self._health.worked(now, on_write=False)
         self._refuse.extend(leftovers(self._folder, me))
         link.send([Parcel("hello", me.epoch, packed(Message("hello", me.epoch)))])
@@ -322,11 +327,9 @@ class SideDriver:
             self._known.add(name)
             return 0
         try:
-            frame = self._checked(frame_from(data, parsed, link.me.key), link)
+            frame = self._checked(frame_from(data, parsed, link.me.peer_key, link.me.cipher), link)
         except NotAFrame as error:
-            if self._doubts.note(name, data, now):
-                self._known.add(name)
-                self._quarantine(name, data, error)
+            self._doubt(link, parsed, name, data, error, now)
             return 0
         self._doubts.clear(name)
         received = link.receive(frame, now)
@@ -343,15 +346,17 @@ class SideDriver:
             raise NotAFrame(f"a frame of link {frame.link} from the {frame.sender}")
         return frame
 
-    def _quarantine(self, name: str, data: bytes, error: NotAFrame) -> None:
-        """Keep a copy on the local disk for people; the file itself is its sender's to delete."""
-        assert self._state is not None
-        self._counts["quarantined"] += 1
-        _LOG.warning("%s is no frame (%s) and was put into quarantine", name, error)
-        folder = self._state.folder / "quarantine"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        if len(list(folder.iterdir())) < QUARANTINE_FILES:
-            (folder / name).write_bytes(data)
+    def _doubt(self, link: Link, parsed: AnyName, name: str, data: bytes, error: NotAFrame, now: float) -> None:
+        if sealed_otherwise(data, link.me.peer_key):
+            # Whole, and it will never count: only one side is paired, or somebody tries to get in without the key.
+            self._counts["keyed" if link.me.peer_key is None else "downgraded"] += 1
+            self._known.add(name)
+        elif self._doubts.note(name, data, now):
+            assert self._quarantine is not None
+            self._known.add(name)
+            self._quarantine.keep(name, data, error)
+            self._counts["quarantined"] = self._quarantine.count
+            link.spoilt(parsed, now)
 
     # --- sending
 
@@ -390,10 +395,3 @@ class SideDriver:
             self._refuse.popleft()
             deleted = True
         return deleted
-
-
-def _folder_and_bell(settings: Settings, clock: Clock) -> tuple[Folder, Doorbell]:
-    if isinstance(settings.folder, (str, os.PathLike)):
-        folder = LocalFolder(Path(settings.folder), settings.side, clock)
-        return folder, doorbell_for(folder.inbox)
-    return settings.folder, bell_of(settings.folder)

@@ -73,13 +73,18 @@ def default_state_folder() -> Path:
     return Path(named) if named else Path.home() / ".local" / "state" / "folder-relay"
 
 
+def state_folder(folder: str | os.PathLike[str], beacon: Beacon, side: Side) -> Path:
+    """Where one side of one link keeps what it has to remember."""
+    return Path(folder) / f"{beacon.name}-{side}-{beacon.link[:12]}"
+
+
 class State:
     """The memory of one side of one link. Writes gather in one transaction until `commit`."""
 
     def __init__(
         self, folder: str | os.PathLike[str], beacon: Beacon, side: Side, durability: Durability, clock: Clock
     ) -> None:
-        self.folder = Path(folder) / f"{beacon.name}-{side}-{beacon.link[:12]}"
+        self.folder = state_folder(folder, beacon, side)
         self._clock = clock
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _refuse_remote(self.folder)
@@ -108,18 +113,27 @@ class State:
 
     # --- lives
 
-    def begin_life(self, beacon: Beacon, side: Side, ids: Ids, key: bytes | None = None) -> Me:
+    def begin_life(self, beacon: Beacon, side: Side, ids: Ids) -> Me:
         """A new life: a fresh epoch, and a count above every earlier one, committed before it is used.
 
         Counted from this machine's clock, so that a lost or restored state does not fall behind its own past.
         """
         life = max(int(self._recalled("life") or 0) + 1, int(self._clock.wall()))
-        me = Me(beacon.link, side, ids.new_id()[:12], life, key)
+        me = Me(beacon.link, side, ids.new_id()[:12], life)
         self._remember("life", str(life))
         self._write("DELETE FROM served WHERE at < ? AND stage = 'answered'", (self._clock.wall() - KEPT_SECONDS,))
         self._write("DELETE FROM asked WHERE at < ?", (self._clock.wall() - KEPT_SECONDS,))
         self.commit()
         return me
+
+    def paired(self) -> str | None:
+        """The fingerprint of the key this side was paired with, once and for ever."""
+        return self._recalled("paired")
+
+    def remember_paired(self, fingerprint: str) -> None:
+        """From now on only that key's seals count; durable before the first frame is taken."""
+        self._remember("paired", fingerprint)
+        self.commit()
 
     def peer(self) -> Peer:
         """The other side as it was last committed."""

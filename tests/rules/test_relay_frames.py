@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -122,21 +123,26 @@ def test_with_a_key_a_plain_seal_counts_for_nothing_and_the_other_way_round() ->
         frame_from(plain, plain_name, key)
 
 
-def content() -> dict[str, object]:
-    found: dict[str, object] = json.loads(GOLDEN["request"][1])
+def content() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(GOLDEN["request"][1])
     del found["seal"]
     return found
 
 
 NO_BASE64 = {"base64": "*"}
-HOSTILE = {
+HOSTILE: dict[str, dict[str, Any]] = {
     "another protocol": {"v": 2},
     "a number as text": {"v": "1"},
     "a truth as a number": {"life": True},
     "a fraction as a number": {"seq": 2.5},
-    "an unknown member": {"extra": 1},
     "a number beyond what JSON tools keep": {"life": 2**53},
     "an unknown sender": {"from": "mallory"},
+    "no messages": {"messages": None},
+}
+SENSELESS: dict[str, dict[str, Any]] = {
+    "an unknown member": {"extra": 1},
+    "a low number that is none": {"low": "1"},
+    "an acknowledgement that is none": {"ack": []},
     "an id with a path in it": {"messages": [{"kind": "request", "id": "../../x", "part": [1, 1]}]},
     "a request without its head": {"messages": [{"kind": "request", "id": "x", "part": [1, 1]}]},
     "a part beyond the last": {"messages": [{"kind": "withdraw", "id": "x", "part": [2, 1]}]},
@@ -161,15 +167,37 @@ def test_well_sealed_nonsense_is_refused(which: str) -> None:
         frame_from(sealed(json.dumps(wrong)[:-1].encode()), FrameName(EPOCH, 2, 0))
 
 
-def test_well_sealed_twins_constants_depths_and_half_surrogates_are_refused() -> None:
+@pytest.mark.parametrize("which", SENSELESS)
+def test_a_frame_that_says_who_it_is_is_taken_without_the_messages_that_make_no_sense(which: str) -> None:
+    wrong = content() | SENSELESS[which]
+    found = frame_from(sealed(json.dumps(wrong)[:-1].encode()), FrameName(EPOCH, 2, 0))
+    assert (found.messages, found.malformed, found.life) == ((), 1, 12)
+    with pytest.raises(NotAFrame, match="disagree"):
+        frame_from(sealed(json.dumps(wrong)[:-1].encode()), FrameName(EPOCH, 3, 0))
+
+
+def test_of_several_messages_only_the_senseless_one_is_left_out() -> None:
+    wrong = content()
+    wrong["messages"] = [{"kind": "request", "id": "x", "part": [1, 1]}, *wrong["messages"]]
+    found = frame_from(sealed(json.dumps(wrong)[:-1].encode()), FrameName(EPOCH, 2, 0))
+    assert (found.messages, found.malformed) == ((REQUEST,), 1)
+
+
+def test_well_sealed_twins_constants_and_half_surrogates_bring_nothing_and_what_is_no_json_is_refused() -> None:
     text = json.dumps(content())
     for wrong in (
         text.replace('"low": 1', '"low": 1, "low": 2'),
         text.replace('"low": 1', '"low": NaN'),
-        text.replace('"low": 1', '"low": ' + "[" * 100_000 + "]" * 100_000),
-        text.replace('"low": 1', '"low": ' + "9" * 5_000),
         text.replace("/a?b=c", "/\\ud800"),
         text.replace('"id": "r-1"', '"id": "\\ud800"'),
+    ):
+        assert wrong != text
+        found = frame_from(sealed(wrong[:-1].encode()), FrameName(EPOCH, 2, 0))
+        assert (found.messages, found.malformed) == ((), 1)
+    for wrong in (
+        text.replace('"low": 1', '"low": ' + "[" * 100_000 + "]" * 100_000),
+        text.replace('"low": 1', '"low": ' + "9" * 5_000),
+        text.replace('"low": 1', '"low": '),
     ):
         assert wrong != text
         with pytest.raises(NotAFrame):
