@@ -1,6 +1,6 @@
 """The routes of the mirror and of people's notes."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path
 from pydantic import Field
@@ -8,8 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hub.api.bodies import body_as
-from hub.api.context import InContext, OnLink, shown
+from hub.api.context import InContext, OnLink, RequestKey, answered, shown
 from hub.api.people_routes import After, Body, Limit, SomeText
+from hub.importing import MAX_ROWS
+from hub.service.intake import Rows
 from protocol.commands import Text
 from protocol.keys import ANY_KEY_PATTERN
 
@@ -20,6 +22,15 @@ MirrorState = Literal["present", "missing", "moved", "imported"]
 
 class NoteRequest(Body):
     text: Annotated[Text, Field(min_length=1)]
+
+
+class ImportRequest(Body):
+    """Rows as a list from outside has them; checked one by one by `hub.importing`, every fault with its place."""
+
+    issues: Annotated[tuple[Any, ...], Field(max_length=MAX_ROWS)] = ()
+    links: Annotated[tuple[Any, ...], Field(max_length=MAX_ROWS)] = ()
+    notes: Annotated[tuple[Any, ...], Field(max_length=MAX_ROWS)] = ()
+    replace_notes: bool = False
 
 
 @router.get("/issues")
@@ -79,3 +90,11 @@ async def put_note(request: Request, context: InContext, link: OnLink, key: KeyI
 async def delete_note(context: InContext, link: OnLink, key: KeyInPath) -> Response:
     await context.call(context.service.mirror.delete_note, link, key)
     return Response(status_code=204)
+
+
+@router.post("/import")
+async def take_import(request: Request, context: InContext, link: OnLink, request_key: RequestKey) -> Response:
+    """Take issues and notes in and look for links; everything is checked before anything is written."""
+    body = await body_as(ImportRequest, request)
+    rows = Rows(body.issues, body.links, body.notes, replace_notes=body.replace_notes)
+    return answered(await context.call(context.service.intake.take, link, rows, request_key=request_key))

@@ -9,6 +9,7 @@ from hub.cli import approving  # noqa: F401  # adds its command to the group of 
 from hub.cli.agents import agent_app
 from hub.cli.applying import apply
 from hub.cli.batches import batch_app, command_app, watch
+from hub.cli.importing import import_folder
 from hub.cli.issues import issue_app, note_app, refresh
 from hub.cli.planning import plan
 from hub.cli.running import init, pause, resume, serve, settings_app, status
@@ -50,6 +51,7 @@ def start(
 
 for command in (init, serve, plan, apply, status, watch, refresh, pause, resume):
     app.command(command.__name__)(command)
+app.command("import")(import_folder)
 for group, name in (
     (batch_app, "batch"),
     (command_app, "command"),

@@ -1,7 +1,7 @@
 """A batch file on its way to the hub, and what is wrong with it back to the lines it stands on."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +13,7 @@ from hub.cli.session import login_name
 
 if TYPE_CHECKING:
     from hub.cli.reading.batch_file import BatchFile
+    from hub.cli.reading.tree import Finding
 
 Title = Annotated[str | None, typer.Option("--title", help="Title of the batch; else the file's, or its name.")]
 
@@ -64,14 +65,13 @@ def _read(file: Path) -> tuple[bytes, Any]:
         raise Stop(f"{file}: {error.strerror}", code=USAGE) from error
 
 
-def _faulty(file: Path, findings: Any) -> Stop:
-    """Every fault on a line of its own, in the form editors follow: `file:line:column: what — hint`."""
+def _faulty(file: Path, findings: Iterable["Finding"]) -> Stop:
     name = "<stdin>" if str(file) == "-" else str(file)
-    lines = [
-        f"{name}:{finding.position.line}:{finding.position.column}: {finding.what}"
-        + (f" — {finding.hint}" if finding.hint else "")
-        for finding in findings
-    ]
+    return faulty([(name, finding) for finding in findings], nothing="created")
+
+
+def faulty(findings: Sequence[tuple[str, "Finding"]], *, nothing: str) -> Stop:
+    """Every fault of a file on a line of its own, in the form editors follow: `file:line:column: what — hint`."""
     errors = [
         {
             "file": name,
@@ -81,7 +81,12 @@ def _faulty(file: Path, findings: Any) -> Stop:
             "detail": finding.what,
             "hint": finding.hint,
         }
-        for finding in findings
+        for name, finding in findings
     ]
-    detail = f"{len(errors)} fault{'s' if len(errors) > 1 else ''}, nothing was created"
+    lines = [
+        f"{error['file']}:{error['line']}:{error['column']}: {error['detail']}"
+        + (f" — {error['hint']}" if error["hint"] else "")
+        for error in errors
+    ]
+    detail = f"{len(errors)} fault{'s' if len(errors) > 1 else ''}, nothing was {nothing}"
     return Stop(*lines, detail, code=INVALID, document={"code": "invalid", "detail": detail, "errors": errors})

@@ -186,7 +186,7 @@ def _known(transaction: Transaction, link: str, commands: Sequence[AnyCommand]) 
     states = {
         key: issue_state(row, tuple(links.get(key, ())))
         for key, row in rows.items()
-        if row["summary"] is not None and not row["missing_at"] and not row["moved_to"]
+        if row["refreshed_at"] and row["summary"] is not None and not row["missing_at"] and not row["moved_to"]
     }
     states.update({old: states[new] for old, new in moved.items() if new in states})
     missing = frozenset(key for key, row in rows.items() if row["missing_at"])

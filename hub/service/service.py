@@ -16,6 +16,7 @@ from hub.service import settings as link_settings
 from hub.service.answers import Answer
 from hub.service.bell import Bell
 from hub.service.delivering import BackupFirst, Copy, Terms, delivered_body
+from hub.service.intake import Intake
 from hub.service.mirror import Mirror
 from hub.service.planner import Planner
 from hub.service.work import Work
@@ -44,6 +45,7 @@ class Service:
         self._clock = clock
         self._backups = backups
         self._work = Work(database, clock, self.bell)
+        self.intake = Intake(self._work)
         self.mirror = Mirror(self._work)
         self.plans = Planner(self._work)
         migrate(database, backups.make if backups is not None else lambda label: None)

@@ -19,9 +19,7 @@ _FLAGS: Final = {"true": True, "yes": True, "false": False, "no": False}
 
 def csv_tree(text: str) -> tuple[Node | None, tuple[Finding, ...]]:
     """The list of commands and what was refused; `None` for an empty file. Raises `Unreadable` on a broken quote."""
-    header_line = text.partition("\n")[0]
-    separator = max(_BARE, key=header_line.count)
-    rows = _rows(text, separator)
+    rows = table_rows(text)
     header = next(rows, None)
     if header is None:
         return None, ()
@@ -35,8 +33,9 @@ def csv_tree(text: str) -> tuple[Node | None, tuple[Finding, ...]]:
     return Items(commands, header[0].position), tuple(findings)
 
 
-def _rows(text: str, separator: str) -> Iterator[list[Scalar]]:
-    """Every row that is not blank, its cells stripped and with their positions."""
+def table_rows(text: str) -> Iterator[list[Scalar]]:
+    """Every row that is not blank, its cells stripped and with their positions; the header tells the separator."""
+    separator = max(_BARE, key=text.partition("\n")[0].count)
     at, line, line_start, cells, count = 0, 1, 0, list[Scalar](), 0
     while at < len(text) or cells:
         position = Position(line, at - line_start + 1)

@@ -86,3 +86,15 @@ ORDER BY coalesce(refreshed_at, ''), key LIMIT :limit;
 
 -- name: links_that_renew()
 SELECT link FROM setting WHERE key = 'auto_refresh_minutes' AND value <> '0' ORDER BY link;
+
+-- An issue that Jira itself has shown stays as it was shown.
+-- name: import_issues(link, key, summary, description, issue_type, status, priority, assignee, duedate, planned_start, planned_end, labels, epic_key, sprint)*!
+INSERT INTO issue (link, key, summary, description, issue_type, status, priority, assignee, duedate, planned_start,
+  planned_end, labels, epic_key, sprint)
+VALUES (:link, :key, :summary, :description, :issue_type, :status, :priority, :assignee, :duedate, :planned_start,
+  :planned_end, :labels, :epic_key, :sprint)
+ON CONFLICT (link, key) DO UPDATE SET summary = excluded.summary, description = excluded.description,
+  issue_type = excluded.issue_type, status = excluded.status, priority = excluded.priority,
+  assignee = excluded.assignee, duedate = excluded.duedate, planned_start = excluded.planned_start,
+  planned_end = excluded.planned_end, labels = excluded.labels, epic_key = excluded.epic_key, sprint = excluded.sprint
+WHERE issue.refreshed_at IS NULL;
