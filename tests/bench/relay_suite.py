@@ -242,13 +242,13 @@ def backlog(plan: Plan) -> list[Figure]:
             most = max(most, done["most"])
     value, reference = median(many), median(few)
     cost = Target("relay cost of a message, 100,000 waiting against 100", "≤", 1.2)
-    window = Target("relay backlog: files in a folder of the link", "≤", WINDOW, of_ratio=False, unit="files")
+    window = Target("relay backlog: frames in a folder of the link", "≤", WINDOW, of_ratio=False, unit="frames")
     return [
         Figure(BACKLOG, f"ours, {FEW} waiting", "ours", reference, "ms"),
         Figure(
             BACKLOG, f"ours, {plan.waiting:,} waiting", "ours", value, "ms", reference, value / reference, target=cost
         ),
-        Figure(BACKLOG, "ours, most files in a folder", "ours", most, "files", target=window),
+        Figure(BACKLOG, "ours, most frames in a folder", "ours", most, "frames", target=window),
     ]
 
 
