@@ -13,15 +13,7 @@ from typing import Any, Final
 
 from relay.beacon import Beacon, beacon_from
 from relay.clock import SystemClock, SystemIds
-from relay.errors import (
-    FrameGone,
-    FrameUnfit,
-    NotAFrame,
-    ProtocolMismatch,
-    RelayError,
-    ShareFault,
-    ShareState,
-)
+from relay.errors import FrameGone, FrameUnfit, NotAFrame, ProtocolMismatch, RelayError, ShareFault, ShareState
 from relay.exchange import Exchange, RelayStatus, Settings
 from relay.frames import PEER_OF, Frame, Message, frame_from, packed
 from relay.health import ShareHealth
@@ -321,10 +313,18 @@ class SideDriver:
         try:
             data = self._folder.read(name, MAX_FRAME_BYTES)
         except FrameGone:
+            self._doubts.clear(name)  # listed and not there: a stale listing; the next scan looks again
             return 0
         except FrameUnfit:
             self._counts["unfit"] += 1
             self._known.add(name)
+            self._doubts.clear(name)
+            return 0
+        except ShareFault:
+            # One file that nobody may read must not stop the others; a share that fails altogether fails here too.
+            self._beacon_doubted = True
+            self._assure_beacon()
+            self._doubts.note(name, b"", now)
             return 0
         try:
             frame = self._checked(frame_from(data, parsed, link.me.peer_key, link.me.cipher), link)

@@ -36,6 +36,10 @@ class MemoryShare:
         """Put a file where `reader` finds it, as its peer, or anybody else with access, would."""
         with self.lock:
             self.files[reader][name] = data
+        self.ring(reader)
+
+    def ring(self, reader: Side) -> None:
+        """Tell `reader` that something has appeared."""
         if (listener := self._listeners.get(reader)) is not None:
             listener()
 

@@ -15,7 +15,7 @@ from relay.clock import SystemClock
 from relay.errors import FrameGone, FrameUnfit, NotAFrame, ShareFault
 from relay.folder import LocalFolder, link_of
 from relay.ports import Folder
-from relay.testing import MemoryShare
+from relay.testing import FaultyShare, Habits, MemoryShare
 
 NAME = "0123456789ab-00000001-00.json"
 TMPFS = Path("/dev/shm")
@@ -49,8 +49,7 @@ def on_disk(root: Path) -> Share:
     return Share(hub, agent, lose, find)
 
 
-def in_memory() -> Share:
-    share = MemoryShare()
+def in_memory(share: MemoryShare) -> Share:
     beacon = share.beacon
 
     def lose() -> None:
@@ -62,10 +61,12 @@ def in_memory() -> Share:
     return Share(share.view("hub"), share.view("agent"), lose, find)
 
 
-@pytest.fixture(params=["disk", "tmpfs", "memory"])
+@pytest.fixture(params=["disk", "tmpfs", "memory", "faulty"])
 def share(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Share]:
     if request.param == "memory":
-        yield in_memory()
+        yield in_memory(MemoryShare())
+    elif request.param == "faulty":
+        yield in_memory(FaultyShare(Habits()))  # without habits and faults it keeps the same contract
     elif request.param == "disk":
         yield on_disk(tmp_path)
     elif not os.access(TMPFS, os.W_OK):
