@@ -1,6 +1,6 @@
 """What this side's earlier lives left in the folder. Only what proves to be theirs may be deleted."""
 
-from relay.errors import FrameGone, FrameUnfit, NotAFrame
+from relay.errors import FrameGone, FrameUnfit, NotAFrame, ShareFault
 from relay.frames import Frame, frame_from
 from relay.link import Me
 from relay.names import AnyName, frame_name
@@ -11,16 +11,21 @@ from relay.profile import MAX_FRAME_BYTES
 def leftovers(folder: Folder, me: Me) -> list[str]:
     """The frames of earlier lives of `me`: of no use any more, for whatever matters is sent anew.
 
-    Anybody can put a file with a frame's name here; a name alone makes nothing ours.
+    Anybody can put a file with a frame's name here; a name alone makes nothing ours. What cannot be listed or read
+    now waits for the next start: it does no harm, and a start must not fail for it.
     """
-    found = []
-    for name in folder.own():
+    found: list[str] = []
+    try:
+        names = folder.own()
+    except ShareFault:
+        return found
+    for name in names:
         parsed = frame_name(name)
         if parsed is None:
             continue
         try:
             frame = _own_frame(folder.read_own(name, MAX_FRAME_BYTES), parsed, me)
-        except (FrameGone, FrameUnfit, NotAFrame):
+        except (FrameGone, FrameUnfit, NotAFrame, ShareFault):
             continue
         if (frame.link, frame.sender) == (me.link, me.side) and frame.life < me.life:
             found.append(name)

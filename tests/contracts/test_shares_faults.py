@@ -258,6 +258,22 @@ def test_an_error_may_come_after_the_deed(pair: tuple[FaultMount, FaultMount]) -
     assert listed(far) == ["a.json"]
 
 
+def test_a_file_of_the_other_side_may_be_listed_and_refuse_to_be_opened(pair: tuple[FaultMount, FaultMount]) -> None:
+    near, far = pair
+    for mount in pair:
+        mount.set(Faults(unreadable={"a*": "EACCES", "b*": "EIO"}))
+    for name in ("a.json", "b.json", "c.json"):
+        publish(near, name)
+        assert (near.point / name).read_bytes() == b"0123456789"
+    assert listed(far) == ["a.json", "b.json", "c.json"]
+    with pytest.raises(PermissionError):
+        (far.point / "a.json").read_bytes()
+    with pytest.raises(OSError) as refused:
+        (far.point / "b.json").read_bytes()
+    assert refused.value.errno == errno.EIO
+    assert (far.point / "c.json").read_bytes() == b"0123456789"
+
+
 def test_errors_come_at_about_the_rate_asked_for(pair: tuple[FaultMount, FaultMount]) -> None:
     near, _ = pair
     near.set(Faults(seed=11, errors={"create": ("EIO", 0.3)}))

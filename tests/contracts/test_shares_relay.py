@@ -14,9 +14,10 @@ from relay.clock import SystemClock
 from relay.folder import LocalFolder
 from tests.contracts import test_relay_exchange, test_relay_folder
 from tests.contracts.shares.mounts import Mount, mounted
+from tests.contracts.shares.traffic import FULL
 
 # sshfs with its cache shows a new file after 20 s: it has its own test among the installation tests.
-KINDS = ("sshfs-uncached", "bindfs", "faultfs")
+KINDS = ("sshfs-uncached", "bindfs", "faultfs") if FULL else ("bindfs",)
 
 
 def suite(module: ModuleType, *fixtures: str) -> dict[str, Callable[..., None]]:

@@ -1,11 +1,13 @@
 """Whatever lies in the link's folders beside frames: nothing blocks, nothing is parsed or deleted, all is counted."""
 
+import contextlib
 import os
 from pathlib import Path
 
 import pytest
 
 from relay import create_link
+from tests.contracts.shares.faults import Faults
 from tests.contracts.shares.forgery import link_id, spread
 from tests.contracts.shares.mounts import FaultMount, need, wait_until
 from tests.contracts.shares.traffic import FULL, LINK_SERVED_BY, PEER, SIDES, Side, Traffic, make_links, traffic
@@ -21,8 +23,9 @@ def looks(share: Path) -> dict[str, Look]:
     found = {}
     for folder, folders, files in os.walk(share):
         for name in (*folders, *files):
-            stat = os.lstat(f"{folder}/{name}")
-            found[f"{folder}/{name}"] = (stat.st_ino, stat.st_mode, stat.st_nlink, stat.st_size)
+            with contextlib.suppress(FileNotFoundError):  # true frames come and go meanwhile
+                stat = os.lstat(f"{folder}/{name}")
+                found[f"{folder}/{name}"] = (stat.st_ino, stat.st_mode, stat.st_nlink, stat.st_size)
     return found
 
 
@@ -87,6 +90,25 @@ def test_hostile_contents_behind_a_fuse_mount_do_not_stop_the_traffic(tmp_path: 
         wait_until(lambda: counted(run, expected), f"all {expected} to be counted")
 
 
+@pytest.mark.parametrize("code", ["EACCES", "EIO"])
+def test_files_that_nobody_may_read_do_not_stop_the_traffic(code: str, tmp_path: Path) -> None:
+    need()
+    share = tmp_path / "share"
+    share.mkdir()
+    make_links(share)
+    with (
+        FaultMount(share, tmp_path / "agent") as mount,
+        traffic(tmp_path / "home", {"hub": share, "agent": mount.point}, count=COUNT, callers=4, gap=0.01) as run,
+    ):
+        mount.set(Faults(unreadable={f"{STRANGER}-*": code}))
+        run.wait_for(COUNT // 4, SECONDS)
+        for name in LINK_SERVED_BY.values():
+            (share / name / "to-agent" / f"{STRANGER}-00000001-00.json").write_bytes(b"for nobody")
+        run.wait_for_all(SECONDS)
+        wait_until(lambda: mount.counts().get("unreadable"), "an attempt at the file")
+        run.wait_for_word("agent", "ok")
+
+
 @pytest.mark.parametrize("what", ["a FIFO", "a folder", "nothing", "half of it", "another link's"])
 def test_a_beacon_that_is_none_stops_the_traffic_and_its_return_resumes_it(what: str, tmp_path: Path) -> None:
     share = tmp_path / "share"
@@ -131,3 +153,34 @@ def test_folders_that_somebody_deleted_and_made_anew_are_used_again(tmp_path: Pa
                 folder.mkdir()  # as a sync tool brings it: without the hidden folder in it
         run.wait_for_all(SECONDS)
         assert run.executions("hub") == run.executions("agent") == COUNT
+
+
+def test_an_old_copy_of_the_folder_put_back_changes_nothing(tmp_path: Path) -> None:
+    share = tmp_path / "share"
+    share.mkdir()
+    make_links(share)
+    with traffic(tmp_path / "home", {"hub": share, "agent": share}, count=COUNT, callers=4, gap=0.01) as run:
+        for part in range(1, 6):
+            run.wait_for(part * COUNT // 4, SECONDS)
+            old = contents(share)
+            if part == 3:
+                run.kill_and_restart("agent")
+            run.wait_for(part * COUNT // 4 + COUNT // 8, SECONDS)
+            for path in frames(share):
+                path.unlink(missing_ok=True)
+            for path, content in old.items():
+                path.write_bytes(content)
+        run.wait_for_all(SECONDS)
+
+
+def frames(share: Path) -> list[Path]:
+    return list(share.glob("*/to-*/*.json"))
+
+
+def contents(share: Path) -> dict[Path, bytes]:
+    """Every frame in the folders now; one that goes while it is read is left out."""
+    found = {}
+    for path in frames(share):
+        with contextlib.suppress(FileNotFoundError):
+            found[path] = path.read_bytes()
+    return found

@@ -12,7 +12,7 @@ from tests.contracts.shares.faults import Faults
 from tests.contracts.shares.mounts import FaultMount, names, need, wait_until
 from tests.contracts.shares.traffic import FULL, SIDES, Side, Traffic, make_links, traffic
 
-COUNT = 100 if FULL else 40
+COUNT = 80 if FULL else 40
 SECONDS = 120.0
 OPERATIONS = ("create", "write", "fsync", "rename", "unlink", "readdir", "open", "read", "getattr", "flush")
 # Name of the case: the faults, and the counters of which each has to show that the fault really struck.
@@ -30,6 +30,10 @@ CASES: dict[str, tuple[Faults, tuple[str, ...]]] = {
     "EIO": (Faults(errors=dict.fromkeys(OPERATIONS, ("EIO", 0.01))), ("error",)),
     "ENOSPC": (Faults(errors={"write": ("ENOSPC", 0.1), "fsync": ("ENOSPC", 0.1)}), ("error",)),
     "ESTALE": (Faults(errors=dict.fromkeys(OPERATIONS, ("ESTALE", 0.01))), ("error",)),
+    "some files refuse to be opened": (
+        Faults(unreadable={"*[05]-00.json": "EACCES", "*7-00.json": "EIO"}),
+        ("unreadable",),
+    ),
     "errors after the deed": (Faults(errors_after={"rename": ("EIO", 0.1), "unlink": ("EIO", 0.1)}), ("error_after",)),
     "O_EXCL without effect": (Faults(ignores_exclusive=True), ()),
     "renames with a gap": (Faults(rename="gap", rename_seconds=0.03), ("gap",)),
@@ -64,7 +68,7 @@ def at_work(tmp_path: Path, **orders: Any) -> Iterator[tuple[Mounts, Traffic]]:
     backing = tmp_path / "backing"
     backing.mkdir()
     make_links(backing)
-    chosen = {"count": COUNT, "callers": 32, "large_every": 50} | orders
+    chosen = {"count": COUNT, "callers": 32, "large_every": 40} | orders
     with (
         FaultMount(backing, tmp_path / "hub") as hub,
         FaultMount(backing, tmp_path / "agent") as agent,
@@ -90,11 +94,12 @@ def test_every_request_is_answered_once_through(case: str, tmp_path: Path) -> No
 
 
 def test_every_request_is_answered_once_through_all_faults_together_and_kills(tmp_path: Path) -> None:
-    with at_work(tmp_path, timeout=10.0) as (mounts, run):
+    count = 300 if FULL else COUNT
+    with at_work(tmp_path, timeout=10.0, count=count, gap=0.02) as (mounts, run):
         inflict(mounts, EVERYTHING)
-        run.wait_for(COUNT // 2, SECONDS)
+        run.wait_for(count // 2, SECONDS)
         run.kill_and_restart("hub")
-        run.wait_for(COUNT, SECONDS)
+        run.wait_for(count, SECONDS)
         run.kill_and_restart("agent")
         run.wait_for_all(SECONDS)
         struck = set(mounts["hub"].counts() | mounts["agent"].counts())
@@ -125,6 +130,16 @@ def test_a_share_that_fails_altogether_is_told_and_used_again_as_soon_as_it_work
         run.wait_for_all(SECONDS)
         run.wait_for_word("agent", "ok")
         assert run.executions("hub") == run.executions("agent") == 40
+
+
+def test_a_side_that_starts_while_only_listings_fail_comes_up_when_they_work(tmp_path: Path) -> None:
+    with at_work(tmp_path, count=40, callers=4, gap=0.05, large_every=0) as (mounts, run):
+        run.wait_for(10, SECONDS)
+        mounts["agent"].set(Faults(errors={"readdir": ("EIO", 1.0)}))
+        run.kill_and_restart("agent")
+        run.wait_for_word("agent", "lost")
+        mounts["agent"].set(Faults())
+        run.wait_for_all(SECONDS)
 
 
 def test_a_hanging_share_is_told_at_once_and_forgotten_when_it_comes_back(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_every_request_has_its_effect_once_over_kills_of_either_side_and_a_fifth
     shutil.copytree(shares["hub"], shares["agent"])
     with (
         couriers(shares, tmp_path, seed) as counts,
-        traffic(tmp_path / "home", shares, count=1_000_000, callers=40, gap=0.05, timeout=20.0) as run,
+        traffic(tmp_path / "home", shares, count=1_000_000, callers=40, gap=0.05, large_every=150, timeout=20.0) as run,
     ):
         wait_until(lambda: run.answered() > 0, "the first answer")
         end = time.monotonic() + SECONDS

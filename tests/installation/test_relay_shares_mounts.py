@@ -13,8 +13,8 @@ from tests.contracts.shares.mounts import Mount, SshfsMount, is_mounted, mounted
 from tests.contracts.shares.traffic import FULL, Traffic, make_links, traffic
 
 COUNT = 500 if FULL else 40
-# sshfs lists anew after 20 s only: all ask at once, so that few listings do.
-CALLERS = {"sshfs": COUNT}
+# sshfs lists anew after 20 s only: all ask at once, and nothing large, so that few listings do.
+ORDERS = {"sshfs": {"callers": COUNT, "large_every": 0}}
 KINDS = ("sshfs", "sshfs-uncached", "bindfs") if FULL else ("sshfs-uncached", "bindfs")
 SECONDS = 200.0
 
@@ -25,7 +25,7 @@ def share_of(kind: str, tmp_path: Path) -> Iterator[tuple[Mount, Traffic]]:
     backing = tmp_path / "backing"
     backing.mkdir()
     make_links(backing)
-    orders = {"count": COUNT, "callers": CALLERS.get(kind, 8), "large_every": 50, "gap": 0.01}
+    orders = {"count": COUNT, "callers": 8, "large_every": 50, "gap": 0.01} | ORDERS.get(kind, {})
     with (
         mounted(kind, backing, tmp_path / "point") as mount,
         traffic(tmp_path / "home", {"hub": backing, "agent": mount.point}, **orders) as run,

@@ -127,6 +127,7 @@ class FaultyView(mfusepy.Operations):
     @operation
     def open(self, path: str, flags: int) -> int:
         self._sight.look_up(path)
+        self._sight.allow_opening(path)
         descriptor = os.open(self._sight.at(path), flags & ~(os.O_CREAT | os.O_EXCL))
         if flags & os.O_ACCMODE == os.O_RDONLY and (content := self._sight.content(path, descriptor)) is not None:
             self._served[descriptor] = content

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-NONE_SPARED: tuple[str, ...] = ()
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
@@ -63,6 +61,9 @@ class Faults:
     errors_after: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     """Operation -> (errno, rate): carried out, and reported as failed all the same."""
 
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    """Pattern of names -> errno: such a file of another mount is listed, and cannot be opened."""
+
     ignores_exclusive: bool = False
     """O_EXCL opens what another mount made meanwhile."""
 
@@ -79,11 +80,18 @@ class Faults:
         return int.from_bytes(digest, "big") / 2.0**64
 
     def spares(self, path: str) -> bool:
-        name = path.rpartition("/")[2]
-        return any(fnmatchcase(name, pattern) for pattern in self.spare)
+        return any(fnmatchcase(_name(path), pattern) for pattern in self.spare)
+
+    def refusal(self, path: str) -> str | None:
+        """The errno with which opening `path` fails, if it does."""
+        return next((code for pattern, code in self.unreadable.items() if fnmatchcase(_name(path), pattern)), None)
 
     def to_json(self) -> str:
         return json.dumps(dataclasses.asdict(self))
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def faults_from(text: str) -> Faults:

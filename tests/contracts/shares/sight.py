@@ -70,6 +70,12 @@ class Sight:
             raise OSError(errno.ENOENT, path)
         self._missed.pop(path, None)
 
+    def allow_opening(self, path: str) -> None:
+        """Raise what the faults in force say for this file."""
+        if path not in self._own and (code := self.faults.refusal(path)):
+            self.count("unreadable")
+            raise OSError(getattr(errno, code), path)
+
     def listing(self, path: str) -> list[str]:
         until, names = self._listings.get(path, (0.0, []))
         if time.monotonic() < until:

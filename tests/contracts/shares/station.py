@@ -138,8 +138,12 @@ class Station:
             else:
                 print(json.dumps(self._status()), flush=True)
         self._enough.set()
-        self._client.close()
-        self._server.stop()
+        # At once, as two programs would: each may have to wait for a hanging share.
+        ends = [threading.Thread(target=end) for end in (self._client.close, self._server.stop)]
+        for thread in ends:
+            thread.start()
+        for thread in ends:
+            thread.join()
         print(json.dumps({"closed": True}), flush=True)
 
     def _handle(self, request: Request) -> Reply:
