@@ -331,7 +331,6 @@ class SideDriver:
         except NotAFrame as error:
             self._doubt(link, parsed, name, data, error, now)
             return 0
-        self._doubts.clear(name)
         received = link.receive(frame, now)
         self._settle(link, parsed, name)
         self._exchange.take(received, now)
@@ -340,6 +339,7 @@ class SideDriver:
     def _settle(self, link: Link, parsed: AnyName, name: str) -> None:
         """There is nothing more to be had from this file, unless its turn is still to come."""
         (self._early if link.is_ahead(parsed) else self._known).add(name)
+        self._doubts.clear(name)  # a better copy came meanwhile: a doubt that stays due would never let us sleep
 
     def _checked(self, frame: Frame, link: Link) -> Frame:
         if frame.link != link.me.link or frame.sender != PEER_OF[link.me.side]:
