@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,21 @@ def test_a_beacon_that_is_none_stops_the_traffic_and_its_return_resumes_it(what:
             (share / f"{name}.kept").rename(beacon)
         run.wait_for_all(SECONDS)
         assert run.executions("hub") == run.executions("agent") == 60
+
+
+def test_a_beacon_that_comes_and_goes_loses_nothing(tmp_path: Path) -> None:
+    share = tmp_path / "share"
+    share.mkdir()
+    make_links(share)
+    with traffic(tmp_path / "home", {"hub": share, "agent": share}, count=COUNT, callers=4, gap=0.02) as run:
+        run.wait_for(10, SECONDS)
+        for number in range(40):
+            for name in LINK_SERVED_BY.values():
+                beacon, hidden = share / name / "link.json", share / f"{name}.hidden"
+                (beacon if number % 2 == 0 else hidden).rename(hidden if number % 2 == 0 else beacon)
+            time.sleep(0.02)
+        run.wait_for_all(SECONDS)
+        assert run.executions("hub") == run.executions("agent") == COUNT
 
 
 def test_folders_that_somebody_deleted_and_made_anew_are_used_again(tmp_path: Path) -> None:

@@ -142,6 +142,18 @@ def test_a_side_that_starts_while_only_listings_fail_comes_up_when_they_work(tmp
         run.wait_for_all(SECONDS)
 
 
+def test_a_side_that_starts_while_its_share_hangs_comes_up_when_it_is_released(tmp_path: Path) -> None:
+    with at_work(tmp_path, count=40, callers=4, gap=0.05, large_every=0) as (mounts, run):
+        run.wait_for(10, SECONDS)
+        run.kills += 1
+        run.stations["agent"].kill()
+        mounts["agent"].set(Faults(hangs=True))
+        run.stations["agent"].start()
+        run.wait_for_word("agent", "stuck")
+        mounts["agent"].set(Faults())
+        run.wait_for_all(SECONDS)
+
+
 def test_a_hanging_share_is_told_at_once_and_forgotten_when_it_comes_back(tmp_path: Path) -> None:
     with at_work(tmp_path, gap=0.02) as (mounts, run):
         run.wait_for(COUNT // 4, SECONDS)
@@ -169,6 +181,7 @@ def test_client_and_server_close_though_their_share_hangs(tmp_path: Path) -> Non
 
 def test_a_killed_mount_and_the_plain_folder_under_it_take_nothing_away(tmp_path: Path) -> None:
     with at_work(tmp_path, gap=0.02) as (mounts, run):
+        inflict(mounts, Faults(late_rename_rate=0.5, late_rename_seconds=0.2))  # some files die with the mount
         run.wait_for(COUNT // 4, SECONDS)
         mounts["agent"].kill()
         run.wait_for_word("agent", "lost")

@@ -46,6 +46,13 @@ def test_every_request_is_answered_once_though_the_share_is_unmounted_in_the_mid
         assert run.executions("hub") == run.executions("agent") == COUNT
 
 
+@pytest.mark.skipif(not FULL, reason="each look takes sshfs 20 s")
+def test_sshfs_as_it_comes_answers_every_request_once_though_it_lists_anew_after_20_s_only(tmp_path: Path) -> None:
+    with share_of("sshfs", tmp_path) as (_, run):
+        run.wait_for_all(SECONDS)
+        assert run.executions("hub") == run.executions("agent") == COUNT
+
+
 def test_every_request_is_answered_once_though_both_processes_are_killed_and_restarted(tmp_path: Path) -> None:
     with share_of("sshfs-uncached", tmp_path) as (_, run):
         for part, side in enumerate(("hub", "agent", "hub", "agent"), 1):
