@@ -18,6 +18,7 @@ from relay.errors import (
     RelayTimeout,
     ShareUnavailable,
     UnknownRequest,
+    UnsafeDurability,
     UnsafeState,
 )
 from relay.exchange import RelayStatus
@@ -47,6 +48,7 @@ __all__ = [
     "Server",
     "ShareUnavailable",
     "UnknownRequest",
+    "UnsafeDurability",
     "UnsafeState",
     "create_link",
 ]

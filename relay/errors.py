@@ -82,6 +82,10 @@ class KeyUnreadable(RelayError):
     """The pairing key cannot be used: mistyped, gone, or open to others; the text says which."""
 
 
+class UnsafeDurability(RelayError):
+    """`durability="none"` on a share that needs fsync for files to be seen at all."""
+
+
 class ShareFault(Exception):
     """An operation on the share failed; raised by folder adapters only, retried by drivers only."""
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import math
 import os
 import re
 import stat
@@ -36,6 +37,8 @@ _O_READ: Final = (
 )
 _O_WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | _O_BINARY
 _PIECE: Final = 1 << 16
+FREE_BYTES: Final = 4 << 20  # a window of frames fits, and what others are just writing
+_FREE_CHECK_SECONDS: Final = 1.0
 _CHECKED: Final = 5  # attempts of a transient failure: 0.15 + 0.3 + 0.6 + 1.2 = 2.25 s at most
 # The folders inherit their group and rights from the share, whose owner decides who may write; see `security.md`.
 _FILE_MODE: Final = 0o666
@@ -78,6 +81,7 @@ class LocalFolder:
         self._beacon = str(self.root / BEACON_NAME)
         self._clock = clock
         self._looked: tuple[int, int, int, int] | None = None
+        self._free_until = -math.inf
 
     def beacon(self) -> bytes:
         with _faults("beacon"):
@@ -111,6 +115,7 @@ class LocalFolder:
 
     def publish(self, name: str, data: bytes, *, durable: bool) -> None:
         temporary, final = f"{self.outbox}/.tmp/{name}", f"{self.outbox}/{name}"
+        self._must_have_room(name)
         try:
             self._write_temporary(temporary, data, durable=durable)
             self._patiently(lambda: os.rename(temporary, final))  # noqa: PTH104 - hot path: a Path costs more than the call
@@ -128,6 +133,20 @@ class LocalFolder:
         except OSError as error:
             if error.errno not in _GONE:
                 raise _fault(error, f"deleting {name}") from error
+
+    def _must_have_room(self, name: str) -> None:
+        """A disk that is full to the brim leaves half a file; asked once a second, and each time while it is full."""
+        now = 0.0 if self._clock is None else self._clock.monotonic()
+        if now < self._free_until or not hasattr(os, "statvfs"):
+            return
+        try:
+            found = os.statvfs(self.outbox)
+        except OSError:
+            return  # the write itself will tell
+        # File systems that do not know say 0 blocks in all.
+        if found.f_blocks and found.f_bavail * found.f_frsize < FREE_BYTES:
+            raise ShareFault("full", f"publishing {name}: less than {FREE_BYTES >> 20} MiB are free")
+        self._free_until = now + _FREE_CHECK_SECONDS
 
     def _content(self, path: str, limit: int) -> bytes:
         try:

@@ -46,6 +46,9 @@ class Profile:
     scan_trusting_seconds: float = 10.0
     """The idle scan where events have proved reliable."""
 
+    guess_seconds: float = 30.0
+    """An answer overdue for as long: the next frame's name is tried although no listing shows it. `inf`: never."""
+
     scan_cost_factor: float = 20.0
     retry_seconds: float = 0.5
     """Between looks at a share that is not ok."""

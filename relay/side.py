@@ -13,19 +13,20 @@ from typing import Any, Final
 
 from relay.beacon import Beacon, beacon_from
 from relay.clock import SystemClock, SystemIds
-from relay.errors import FrameGone, FrameUnfit, NotAFrame, ProtocolMismatch, RelayError, ShareFault, ShareState
+from relay.errors import NotAFrame, ProtocolMismatch, RelayError, ShareFault, ShareState
 from relay.exchange import Exchange, RelayStatus, Settings
-from relay.frames import PEER_OF, Frame, Message, frame_from, packed
+from relay.frames import Message, packed
 from relay.health import ShareHealth
+from relay.intake import Intake
 from relay.leftovers import leftovers
 from relay.link import Link, Parcel
-from relay.looking import Doubts, Lookout
-from relay.names import AnyName, frame_name, taking_order
+from relay.looking import Lookout
+from relay.measured import Measured, fitting_profile, measured_of, refuse_unsafe
+from relay.names import AnyName
 from relay.pairing import keys_of, pairing_problem, with_keys
 from relay.places import folder_and_bell
-from relay.profile import MAX_FRAME_BYTES, PROTOCOL, Profile
+from relay.profile import PROTOCOL, Profile
 from relay.quarantine import Quarantine
-from relay.sealing import sealed_otherwise
 from relay.state import State, default_state_folder
 
 _LOG: Final = logging.getLogger(__name__)
@@ -49,17 +50,14 @@ class SideDriver:
         self._state: State | None = None
         self._link: Link | None = None
         self._lookout = Lookout(self.profile)
-        self._doubts = Doubts()
-        self._known: set[str] = set()
-        self._early: set[str] = set()  # read once and right, but their turn is still far
+        self._intake = Intake(self._folder, self.profile)
         self._refuse: deque[str] = deque()
         self._health = ShareHealth(self.profile.retry_seconds, self.clock.monotonic())
         self._beacon_doubted = False
         self._busy_since: float | None = None
         self._clocks = (self.clock.wall(), self.clock.monotonic())
         self._watching = False
-        self._quarantine: Quarantine | None = None
-        self._counts = {"foreign": 0, "unfit": 0, "quarantined": 0, "downgraded": 0, "keyed": 0, "jumps": 0}
+        self._jumps = 0
         self._stopping = False
         self._opened = threading.Event()
         self._refusal: RelayError | None = None
@@ -113,7 +111,7 @@ class SideDriver:
 
     def pairing_problem(self) -> str:
         """What to add to a complaint of silence where only one of the sides is paired."""
-        return pairing_problem(self._counts)
+        return pairing_problem(self._intake.counts)
 
     def status(self) -> RelayStatus:
         """How this side is; answers even while the share hangs."""
@@ -133,8 +131,8 @@ class SideDriver:
             waiting=(link.waiting if link else 0) + len(self._inbox),
             watching=self._watching,
             announced_share=self._lookout.meter.share,
-            counters=self._counts
-            | {"unwhole": len(self._doubts)}
+            counters=self._intake.counts
+            | {"unwhole": len(self._intake.doubts), "jumps": self._jumps}
             | (asdict(link.tally) if link else {})
             | self._exchange.counters(),
             paired=link is not None and link.me.key is not None,
@@ -175,7 +173,7 @@ class SideDriver:
         while self._inbox:
             self._exchange.handle(self._inbox.popleft(), now)
             self._lookout.active(now)
-        if moved or min(self._lookout.due, self._doubts.wake_at) <= now:
+        if moved or min(self._lookout.due, self._intake.doubts.wake_at) <= now:
             self._guarded(lambda: self._scan(link, now, announced=moved), on_write=False, now=now)
         if self._exchange.prepare(now):
             state.commit()
@@ -188,7 +186,7 @@ class SideDriver:
         return min(self._wake_at(link), self._exchange.wake_at(), later)
 
     def _wake_at(self, link: Link) -> float:
-        looks = min(self._lookout.due, self._doubts.wake_at)
+        looks = min(self._lookout.due, self._intake.doubts.wake_at)
         if self._health.state != "ok":
             return min(self._health.retry_at, looks) if self._health.readable else max(self._health.retry_at, looks)
         return min(looks, link.wake_at(requests_open=self._exchange.requests_open()))
@@ -207,7 +205,9 @@ class SideDriver:
             raise ProtocolMismatch(f"link {beacon.name} speaks protocols {beacon.protocol}, this side {PROTOCOL}")
         folder = self._settings.state_dir or default_state_folder()
         state = State(folder, beacon, self._settings.side, self._settings.durability, self.clock)
-        self._beacon, self._state, self._quarantine = beacon, state, Quarantine(state.folder)
+        self._beacon, self._state = beacon, state
+        self._intake.quarantine = Quarantine(state.folder)
+        self._fit_to(measured_of(state.folder))
         keys = keys_of(state, beacon.link, self._settings.side, self._settings.key_file)
         me = with_keys(state.begin_life(beacon, self._settings.side, self.ids), keys)
         link = Link(me, state.peer(), self.profile, now)
@@ -218,6 +218,13 @@ class SideDriver:
         self._link = link
         self._opened.set()
         return True
+
+    def _fit_to(self, found: Measured | None) -> None:
+        """Scan and wait as the doctor measured, unless the program knows better."""
+        refuse_unsafe(self._settings.durability, found)
+        if self._settings.profile is None:
+            self.profile = self._intake.profile = fitting_profile(self.profile, found)
+            self._lookout = Lookout(self.profile)
 
     def _close(self) -> None:
         link, state = self._link, self._state
@@ -271,7 +278,7 @@ class SideDriver:
         wall = self.clock.wall()
         self._clocks = (wall, now)
         if abs((wall - wall_before) - (now - before)) > self.profile.jump_seconds:
-            self._counts["jumps"] += 1
+            self._jumps += 1
             self._lookout.due = -math.inf
             if self._link is not None:
                 self._link.postpone(self.profile.resend_after)
@@ -286,17 +293,12 @@ class SideDriver:
         started = self.clock.monotonic()
         names = self._folder.arrivals()
         cost = self.clock.monotonic() - started
-        present = set(names)
-        self._known &= present
-        self._early &= present
-        self._doubts.settle(present)
-        fresh = present - self._known
-        frames = [(parsed, name) for name in fresh if (parsed := frame_name(name)) is not None]
-        self._counts["foreign"] = len(fresh) - len(frames)
-        frames.sort(key=lambda found: taking_order(found[0], link.peer.epoch))
+        frames = self._intake.fresh(link, names)
         arrivals = 0
         for parsed, name in frames[: self.profile.files_per_tick]:
             arrivals += self._look_at(link, parsed, name, now)
+        if guess := self._intake.guess(link, now, heard=arrivals > 0, waiting=self._exchange.requests_open()):
+            arrivals += self._look_at(link, guess, str(guess), now)
         more = arrivals > 0 and len(frames) > self.profile.files_per_tick
         self._lookout.looked(now, cost, arrivals=arrivals, announced=announced)
         if more:
@@ -305,58 +307,15 @@ class SideDriver:
 
     def _look_at(self, link: Link, parsed: AnyName, name: str, now: float) -> int:
         """Read one file and act on it; 1 if it was new, 0 if there was nothing to see."""
-        if not self._doubts.may_look(name, now) or (name in self._early and link.is_ahead(parsed)):
+        received = self._intake.take(link, parsed, name, now, self._doubt_share)
+        if received is None:
             return 0
-        if not link.wants(parsed, now):
-            self._settle(link, parsed, name)
-            return 0
-        try:
-            data = self._folder.read(name, MAX_FRAME_BYTES)
-        except FrameGone:
-            self._doubts.clear(name)  # listed and not there: a stale listing; the next scan looks again
-            return 0
-        except FrameUnfit:
-            self._counts["unfit"] += 1
-            self._known.add(name)
-            self._doubts.clear(name)
-            return 0
-        except ShareFault:
-            # One file that nobody may read must not stop the others; a share that fails altogether fails here too.
-            self._beacon_doubted = True
-            self._assure_beacon()
-            self._doubts.note(name, b"", now)
-            return 0
-        try:
-            frame = self._checked(frame_from(data, parsed, link.me.peer_key, link.me.cipher), link)
-        except NotAFrame as error:
-            self._doubt(link, parsed, name, data, error, now)
-            return 0
-        received = link.receive(frame, now)
-        self._settle(link, parsed, name)
         self._exchange.take(received, now)
         return 1
 
-    def _settle(self, link: Link, parsed: AnyName, name: str) -> None:
-        """There is nothing more to be had from this file, unless its turn is still to come."""
-        (self._early if link.is_ahead(parsed) else self._known).add(name)
-        self._doubts.clear(name)  # a better copy came meanwhile: a doubt that stays due would never let us sleep
-
-    def _checked(self, frame: Frame, link: Link) -> Frame:
-        if frame.link != link.me.link or frame.sender != PEER_OF[link.me.side]:
-            raise NotAFrame(f"a frame of link {frame.link} from the {frame.sender}")
-        return frame
-
-    def _doubt(self, link: Link, parsed: AnyName, name: str, data: bytes, error: NotAFrame, now: float) -> None:
-        if sealed_otherwise(data, link.me.peer_key):
-            # Whole, and it will never count: only one side is paired, or somebody tries to get in without the key.
-            self._counts["keyed" if link.me.peer_key is None else "downgraded"] += 1
-            self._known.add(name)
-        elif self._doubts.note(name, data, now):
-            assert self._quarantine is not None
-            self._known.add(name)
-            self._quarantine.keep(name, data, error)
-            self._counts["quarantined"] = self._quarantine.count
-            link.spoilt(parsed, now)
+    def _doubt_share(self) -> None:
+        self._beacon_doubted = True
+        self._assure_beacon()
 
     # --- sending
 
