@@ -10,6 +10,26 @@ from hub.errors import Unready
 # SQLite's locks and its shared memory do not work across machines: a database there gets damaged sooner or later.
 _REMOTE: Final = ("nfs", "cifs", "smb", "9p", "virtiofs", "vboxsf", "fuse.sshfs", "fuse.rclone", "fuse.vmhgfs", "afs")
 
+# What such a tool leaves in the folder it keeps in step, and what its folder is usually called.
+_SYNC_MARKS: Final = {
+    ".stfolder": "Syncthing",
+    ".dropbox": "Dropbox",
+    ".dropbox.cache": "Dropbox",
+    ".owncloudsync.log": "ownCloud",
+    ".nextcloudsync.log": "Nextcloud",
+    ".sync": "Resilio Sync",
+}
+_SYNC_NAMES: Final = {
+    "dropbox": "Dropbox",
+    "onedrive": "OneDrive",
+    "google drive": "Google Drive",
+    "googledrive": "Google Drive",
+    "yandex.disk": "Yandex Disk",
+    "yandexdisk": "Yandex Disk",
+    "nextcloud": "Nextcloud",
+    "mobile documents": "iCloud",
+}
+
 
 def file_system_of(path: Path, mounts: str) -> str:
     """The type of the file system `path` stands on, by the text of /proc/mounts; empty where it says nothing."""
@@ -24,15 +44,36 @@ def file_system_of(path: Path, mounts: str) -> str:
     return best[1]
 
 
-def check_local(folder: Path) -> None:
-    """Raises `Unready` where the folder stands on another machine's disk."""
+def remote_kind(folder: Path) -> str:
+    """The type of the network file system a folder stands on; empty for a local disk, or where nothing tells."""
     try:
         mounts = Path("/proc/mounts").read_text(encoding="utf-8", errors="replace")
     except OSError:  # no Linux: nothing to tell it by
-        return
+        return ""
     kind = file_system_of(folder.resolve(), mounts)
-    if kind.startswith(_REMOTE):
+    return kind if kind.startswith(_REMOTE) else ""
+
+
+def sync_tool_of(folder: Path) -> str:
+    """The sync tool whose folder this is or stands in, by its mark or the usual name; empty for none."""
+    for place in (folder.resolve(), *folder.resolve().parents):
+        marked = next((tool for mark, tool in _SYNC_MARKS.items() if (place / mark).exists()), None)
+        if marked is not None:
+            return marked
+        named = next((tool for name, tool in _SYNC_NAMES.items() if place.name.lower().startswith(name)), None)
+        if named is not None:
+            return named
+    return ""
+
+
+def check_local(folder: Path) -> None:
+    """Raises `Unready` where the folder stands on another machine's disk, or under a tool that copies it meanwhile."""
+    kind = remote_kind(folder)
+    if kind:
         raise Unready(f"{folder} stands on a network file system ({kind}): name a home on a local disk (JIRA_HUB_HOME)")
+    tool = sync_tool_of(folder)
+    if tool:
+        raise Unready(f"{folder} stands in a folder of {tool}: name a home outside of it (JIRA_HUB_HOME)")
 
 
 def hold(home: Path) -> FileLock:

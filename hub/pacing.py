@@ -1,6 +1,7 @@
 """The pacing policy: the gap of each type, and how long a sequence takes. The agent keeps the gaps, not the hub."""
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Final
 
 from hub.errors import Said, Wrong
@@ -21,6 +22,13 @@ def estimate_seconds(policy: Policy, types: Iterable[CommandType]) -> float:
     return sum(gap_of(policy, command_type) for command_type in types)
 
 
+def _like(name: str) -> Said:
+    close = get_close_matches(name.lower(), COMMAND_TYPES, n=1, cutoff=0.5)
+    if close:
+        return Said(f"did you mean {close[0]}?", f"возможно, имелось в виду {close[0]}?")
+    return Said(f"one of {', '.join(COMMAND_TYPES)}", f"один из {', '.join(COMMAND_TYPES)}")
+
+
 def policy_faults(wanted: Mapping[str, object]) -> tuple[Wrong, ...]:
     """What is wrong with a policy a person set; none if it can be used."""
     faults = []
@@ -30,7 +38,7 @@ def policy_faults(wanted: Mapping[str, object]) -> tuple[Wrong, ...]:
                 Wrong(
                     f"pacing.{name}",
                     Said("is no command type", "нет такого типа команды"),
-                    Said(f"one of {', '.join(COMMAND_TYPES)}", f"один из {', '.join(COMMAND_TYPES)}"),
+                    _like(name),
                 )
             )
         elif isinstance(gap, bool) or not isinstance(gap, int | float) or not 0 <= gap <= MAX_GAP:

@@ -19,7 +19,7 @@ from hub.api.context import Context
 from hub.backup import FolderBackups
 from hub.chores import Chores
 from hub.config import HubSettings, load_settings, token_of
-from hub.disk import check_local, hold
+from hub.disk import check_local, hold, sync_tool_of
 from hub.errors import Unready
 from hub.service import Service
 from hub.store.connection import Database
@@ -134,6 +134,9 @@ def _start_relay(settings: HubSettings, context: Context, stack: ExitStack) -> C
         raise Unready("no share is set: jira-hub init --share DIR, or JIRA_HUB_SHARE")
     if not settings.share.is_dir():
         raise Unready(f"the share {settings.share} is not there: mount it, or name another with JIRA_HUB_SHARE")
+    tool = sync_tool_of(settings.share)
+    if tool:
+        _log.warning("the share %s is a folder of %s: files will come late", settings.share, tool)
     if not (folder / "link.json").is_file():
         raise Unready(f"{folder} is no link yet: folder-relay init {settings.share} {settings.link}")
     relay = Server.for_asgi(

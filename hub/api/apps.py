@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from hub.api import agent_routes, mirror_routes, people_routes, plan_routes, problems
+from hub.api import agent_routes, health_routes, mirror_routes, people_routes, plan_routes, problems
 from hub.api.context import Context
 from hub.api.guard import Guard
 
@@ -24,6 +24,8 @@ def create_app(
     app.include_router(people_routes.router)
     app.include_router(plan_routes.router)
     app.include_router(mirror_routes.router)
+    app.include_router(health_routes.router)
+    app.include_router(health_routes.at_the_root)
     app.add_middleware(Guard, token=token, hosts=hosts)
     return app
 

@@ -7,6 +7,7 @@ from typing import Any, Final, NoReturn, TypeVar
 from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
+from hub.batching import nearest
 from hub.errors import Refusal, Said, Wrong, invalid, said_of
 from protocol.text import has_lone_surrogate
 
@@ -27,7 +28,7 @@ async def body_as(model: type[M], request: Request, *, optional: bool = False) -
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise invalid(tuple(_wrong(found) for found in error.errors(include_url=False)[:100])) from error
+        raise invalid(tuple(_wrong(model, found) for found in error.errors(include_url=False)[:100])) from error
 
 
 def parsed(raw: bytes) -> Any:
@@ -116,5 +117,9 @@ def _too_large() -> Refusal:
     return Refusal("too_large", Said(f"the body is larger than {limit} MiB", f"тело больше {limit} МиБ"))
 
 
-def _wrong(found: Mapping[str, Any]) -> Wrong:
-    return Wrong(".".join(str(part) for part in found["loc"]) or None, said_of(found))
+def _wrong(model: type[BaseModel], found: Mapping[str, Any]) -> Wrong:
+    """One of pydantic's errors in our shape; beside an unknown name stand the known ones most like it."""
+    hint = None
+    if found["type"] == "extra_forbidden" and len(found["loc"]) == 1:
+        hint = nearest(str(found["loc"][0]), list(model.model_fields))
+    return Wrong(".".join(str(part) for part in found["loc"]) or None, said_of(found), hint)

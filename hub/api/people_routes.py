@@ -211,10 +211,3 @@ async def _stream(context: Context, link: str, after: int) -> AsyncIterator[str]
             yield f"id: {after}\nevent: move\ndata: {json.dumps(event, ensure_ascii=False)}\n\n"
         if not found and not await bell.heard(seen, _KEEP_ALIVE_SECONDS):
             yield ": alive\n\n"
-
-
-@router.get("/health")
-async def health(context: InContext) -> Response:
-    """Whether the database answers; needs no token and tells nothing else."""
-    await context.call(context.service.newest_event)
-    return shown({"status": "ok"})

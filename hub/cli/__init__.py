@@ -13,6 +13,7 @@ from hub.cli.importing import import_folder
 from hub.cli.issues import issue_app, note_app, refresh
 from hub.cli.planning import plan
 from hub.cli.running import init, pause, resume, serve, settings_app, status
+from hub.cli.services import doctor, service_app
 from hub.cli.session import Program, Session
 
 app = typer.Typer(
@@ -49,7 +50,7 @@ def start(
     context.obj = Session(home, url)
 
 
-for command in (init, serve, plan, apply, status, watch, refresh, pause, resume):
+for command in (init, serve, doctor, plan, apply, status, watch, refresh, pause, resume):
     app.command(command.__name__)(command)
 app.command("import")(import_folder)
 for group, name in (
@@ -58,6 +59,7 @@ for group, name in (
     (issue_app, "issue"),
     (note_app, "note"),
     (agent_app, "agent"),
+    (service_app, "service"),
     (settings_app, "settings"),
 ):
     app.add_typer(group, name=name)

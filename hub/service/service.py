@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from hub.errors import Language, Refusal
+from hub.metrics import Family
 from hub.moments import moment
-from hub.service import batches, claiming, proposals, renewing, reporting, views
+from hub.service import batches, claiming, measuring, proposals, renewing, reporting, views
 from hub.service import settings as link_settings
 from hub.service.answers import Answer
 from hub.service.bell import Bell
@@ -249,6 +250,11 @@ class Service:
         with self._work.writing() as transaction:
             transaction.run("forget_plans", before=before)
             return transaction.run("forget_answers", before=before)
+
+    def measured(self) -> tuple[Family, ...]:
+        """Figures of every link, for a scrape."""
+        with self._work.reading() as transaction:
+            return measuring.measured(transaction)
 
     def renew_mirrors(self) -> list[int]:
         """Make the automatic refreshes that are due; the ids of their batches."""

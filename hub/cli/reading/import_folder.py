@@ -1,4 +1,4 @@
-"""A folder to be imported: its rows by list, and where each row and each cell stands. Nothing is judged but the form."""
+"""A folder to be imported: its rows by list, and where each row and cell stands. Nothing is judged but the form."""
 
 import re
 from collections.abc import Mapping

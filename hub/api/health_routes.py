@@ -1,0 +1,33 @@
+"""The routes that a watchdog and a scrape ask; they stand at the root too, where such programs look for them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from hub.api.context import InContext, OnLink, shown
+from hub.metrics import CONTENT_TYPE, Family, Sample, exposition, relay_families
+
+router = APIRouter(prefix="/api/v1")
+at_the_root = APIRouter(include_in_schema=False)
+_UP: Final = Family("jira_hub_up", "gauge", "The hub answers.", [Sample(1)])
+
+
+@at_the_root.get("/health")
+@router.get("/health")
+async def health(context: InContext) -> Response:
+    """Whether the database answers; needs no token and tells nothing else."""
+    await context.call(context.service.newest_event)
+    return shown({"status": "ok"})
+
+
+@at_the_root.get("/metrics")
+@router.get("/metrics", response_class=PlainTextResponse)
+async def metrics(request: Request, context: InContext, link: OnLink) -> Response:
+    """Every figure in Prometheus' text format."""
+    relay_status: Callable[[], Mapping[str, Any]] | None = request.app.state.relay_status
+    families = await context.call(context.service.measured)
+    relay = () if relay_status is None else relay_families(link, relay_status())
+    return Response(exposition((_UP, *families, *relay)), media_type=CONTENT_TYPE)
