@@ -15,11 +15,11 @@ from agent.jira import Access, network
 from agent.journal import JournalFile, read_records
 from agent.lock import AlreadyRunning, exclusive
 from agent.printing import Printer
-from agent.recovery import Memory, first_thing, memory_of
 from agent.runner import Runner
 from agent.serve import assemble, names_cache, settings_of
 from agent.site import SiteFault
 from agent.stopping import Stop, StoppableClock, Stopped
+from agent.telling import status_told
 from relay import Client, RelayError
 from relay.clock import SystemClock, SystemIds
 
@@ -60,13 +60,19 @@ def init() -> None:
 
 
 @app.command()
-def check(*, as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False) -> None:
+def check(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    hub_wait: Annotated[
+        float, typer.Option(min=0, max=600, help="Seconds the hub may take to answer; 0: do not ask it.")
+    ] = 15.0,
+) -> None:
     """Probe Jira, the configuration and the share; exit code 1 if anything fails."""
     # Imported here: `--help` and `run` need none of the probes.
     from agent.check import probes
 
     config = _config()
-    found = probes(config, SystemClock())
+    found = probes(config, SystemClock(), hub_wait=hub_wait)
     if as_json:
         typer.echo(json.dumps([probe.as_json() for probe in found], ensure_ascii=False, indent=2))
     else:
@@ -147,9 +153,11 @@ def _stoppable(exchange: Exchange, stop: Stop) -> Exchange:
 
 def _work(runner: Runner, clock: StoppableClock, stop: Stop, *, once: bool) -> None:
     try:
-        while not (once and (runner.ended or runner.idle)):
+        while True:
             stop.check()
             wake = runner.step(clock.monotonic())
+            if once and (runner.ended or runner.idle):
+                break
             clock.sleep(wake - clock.monotonic())
     except Stopped:
         runner.stop()
@@ -161,9 +169,7 @@ def _work(runner: Runner, clock: StoppableClock, stop: Stop, *, once: bool) -> N
 def status(*, as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False) -> None:
     """What the journal says: the command in hand, what is unsettled, what comes first at the next start."""
     config = _config()
-    records = list(read_records(config.journal))
-    memory = memory_of(records)
-    found = _told(memory, damaged=records.count(None), records=len(records))
+    found = status_told(config.journal)
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
         return
@@ -171,16 +177,22 @@ def status(*, as_json: Annotated[bool, typer.Option("--json", help="Machine-read
         typer.echo(f"{name}: {'—' if value is None else value}")
 
 
-def _told(memory: Memory, *, damaged: int, records: int) -> dict[str, Any]:
-    delivery = memory.delivery
-    return {
-        "in_hand": None if delivery is None else f"{delivery.id} {delivery.type}",
-        "unsettled": None if memory.unsettled is None else memory.unsettled.write,
-        "unreported": None if memory.finished is None else memory.finished.report.status,
-        "at_next_start": type(first_thing(memory)).__name__,
-        "records": records,
-        "damaged_lines": damaged,
-    }
+@app.command("collect")
+def collect_archive(
+    *, out: Annotated[Path | None, typer.Option(help="Where to; by default a file named by the time, here.")] = None
+) -> None:
+    """Pack what whoever helps needs: versions, configuration, journal. No secrets, no texts of people's."""
+    from agent.collect import collect
+
+    config = _config()
+    clock = SystemClock()
+    stamp = datetime.fromtimestamp(clock.wall()).astimezone().strftime("%Y%m%d-%H%M%S")
+    target = out or Path(f"jira-agent-{stamp}.tar.gz")
+    try:
+        collect(config, target, clock, status_told(config.journal))
+    except OSError as error:
+        _end(f"{target}: {error.strerror}")
+    typer.echo(f"wrote {target}: look through it before you pass it on")
 
 
 @app.command()

@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from agent.jira import Access
+from agent.recovery import MAX_CLAIMS
 from agent.site import Direction, EpicMode, Wanted
 from protocol.commands import COMMAND_TYPES, CommandType
 
@@ -114,6 +115,9 @@ class AgentConfig(BaseSettings):
     read_gap: Seconds = Field(default=2.0, description="gap before the agent's own readings at the start")
     settle_seconds: Seconds = Field(default=120.0, description="how long a lost write may still take effect")
     claim_wait_seconds: Annotated[int, Field(ge=0, le=120)] = Field(default=25, description="long poll of a claim")
+    commands_a_day: Annotated[int, Field(ge=1, le=MAX_CLAIMS)] | None = Field(
+        default=None, description="most commands taken in 24 hours, whatever the hub has; no limit if left out"
+    )
     allow_projects: list[str] = Field(default=[], description="projects that may be touched; the own one if empty")
     allow_types: list[CommandType] = Field(default=list(COMMAND_TYPES), description="command types that may be done")
 

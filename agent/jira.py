@@ -45,13 +45,20 @@ class Access:
     proxy: str | None = None
 
 
-def network(access: Access) -> httpx2.BaseTransport:
-    """A transport to the real network: a fresh connection for each request, the corporate CA, no environment."""
+def tls_context(access: Access) -> ssl.SSLContext:
+    """Whom to trust: the system's authorities, or the configured one."""
     context = ssl.create_default_context(cafile=None if access.ca_file is None else str(access.ca_file))
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
+
+
+def network(access: Access) -> httpx2.BaseTransport:
+    """A transport to the real network: a fresh connection for each request, the corporate CA, no environment."""
     # A pooled connection dies after a 500, and with gaps of 30 to 120 s there is nothing to gain.
     limits = httpx2.Limits(max_connections=1, max_keepalive_connections=0)
-    return httpx2.HTTPTransport(verify=context, trust_env=False, limits=limits, proxy=access.proxy, retries=0)
+    return httpx2.HTTPTransport(
+        verify=tls_context(access), trust_env=False, limits=limits, proxy=access.proxy, retries=0
+    )
 
 
 class JiraClient:

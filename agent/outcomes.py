@@ -6,7 +6,7 @@ The table decides what may be sent again, so it asks one question first: may Jir
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from enum import Enum
 from html import unescape
@@ -78,13 +78,17 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An outcome with what goes with it: the JSON of O3, the text of the others, the wait of O8 in seconds."""
+    """An outcome with what goes with it: the JSON of O3, the text of the others, the wait of O8 in seconds.
+
+    `rate` is what the answer told of the rate limit, for people.
+    """
 
     outcome: Outcome
     json: Any = None
     text: str = ""
     status: int | None = None
     wait_seconds: float = 0.0
+    rate: str = ""
 
 
 def answer(request: JiraRequest, seen: Seen, wall: float) -> Answer:
@@ -94,14 +98,14 @@ def answer(request: JiraRequest, seen: Seen, wall: float) -> Answer:
         return Answer(outcome, text=_limited(f"{request.text}: {seen.fault}"))
     text = _limited(f"{request.text}: HTTP {seen.status}: {error_text(seen)}")
     if 200 <= seen.status < 300:
-        return _of_success(request, seen, text)
+        return replace(_of_success(request, seen, text), rate=_rate_told(seen.headers))
     outcome = _of_failure(seen)
     wait = rate_wait(seen.headers, wall) if outcome is Outcome.TOO_MANY else 0.0
     return Answer(outcome, text=text, status=seen.status, wait_seconds=wait)
 
 
 def _of_success(request: JiraRequest, seen: Seen, text: str) -> Answer:
-    if seen.headers.get("x-ausername", "").lower() == "anonymous":
+    if seen.headers.get("x-ausername", "").lower() == "anonymous" and not _is_html(seen):
         # A token Jira does not know may be served as nobody: its empty 200 must never read as "not found".
         return Answer(Outcome.NOT_JIRA, text=_limited(f"{text} (served as anonymous)"), status=seen.status)
     if seen.cut == "too long" and request.kind == "read":
@@ -225,6 +229,12 @@ def rate_wait(headers: Mapping[str, str], wall: float) -> float:
         _number(headers.get("x-ratelimit-interval-seconds", "")),
         MIN_RATE_WAIT,
     )
+
+
+def _rate_told(headers: Mapping[str, str]) -> str:
+    names = ("limit", "remaining", "fillrate", "interval-seconds")
+    limit, left, fill, interval = (headers.get(f"x-ratelimit-{name}") for name in names)
+    return f"{left} of {limit} left, {fill} more every {interval} s" if limit else ""
 
 
 def _number(text: str) -> float:

@@ -14,11 +14,15 @@ class _Record(BaseModel):
 
 
 class Session(_Record):
-    """Names this journal's life; the hub serves one session per link. Compaction carries the newest own key here."""
+    """Names this journal's life; the hub serves one session per link.
+
+    Compaction carries the newest own key here, and the moments of the claims of the last day.
+    """
 
     kind: Literal["session"] = "session"
     session: str
     newest_own_key: str | None = None
+    claimed_at: tuple[float, ...] | None = None
 
 
 class Claim(_Record):

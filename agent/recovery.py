@@ -25,6 +25,8 @@ from agent.records import (
 )
 from protocol.messages import Delivery, Status
 
+DAY: Final = 86_400.0
+MAX_CLAIMS: Final = 10_000  # of a day that are remembered; more than one in nine seconds nobody paces
 MAX_CRASHES: Final = 3  # a command that kills the agent at each attempt must not hold the queue (L1)
 
 
@@ -32,7 +34,8 @@ MAX_CRASHES: Final = 3  # a command that kills the agent at each attempt must no
 class Memory:
     """What the agent knows: the fold of its journal.
 
-    `unsettled` is a write whose outcome nobody knows; `written` are the texts of the writes that were done.
+    `unsettled` is a write whose outcome nobody knows; `written` are the texts of the writes that were done;
+    `claimed_at` are the wall times of the claims of the day before the newest one.
     """
 
     session: str | None = None
@@ -49,6 +52,7 @@ class Memory:
     stopped: bool = False
     last_call: LastCall | None = None
     newest_own_key: str | None = None
+    claimed_at: tuple[float, ...] = ()
 
 
 def remembered(memory: Memory, record: AnyRecord) -> Memory:
@@ -57,11 +61,14 @@ def remembered(memory: Memory, record: AnyRecord) -> Memory:
     match record:
         case Session():
             own = record.newest_own_key or memory.newest_own_key
-            return replace(memory, session=record.session, newest_own_key=own)
+            claims = memory.claimed_at if record.claimed_at is None else record.claimed_at
+            return replace(memory, session=record.session, newest_own_key=own, claimed_at=claims)
         case Claim():
             return replace(memory, open_claim=record.request_id)
         case Claimed():
-            return replace(_empty_handed(memory), open_claim=None, delivery=record.delivery)
+            claims = (*memory.claimed_at, record.at)
+            recent = tuple(at for at in claims if at > record.at - DAY)[-MAX_CLAIMS:]
+            return replace(_empty_handed(memory), open_claim=None, delivery=record.delivery, claimed_at=recent)
         case Call() | Answered():
             return _after_call(memory, record)
         case Intent() | Step():
@@ -88,6 +95,7 @@ def _empty_handed(memory: Memory) -> Memory:
         open_claim=memory.open_claim,
         last_call=memory.last_call,
         newest_own_key=memory.newest_own_key,
+        claimed_at=memory.claimed_at,
     )
 
 
@@ -170,6 +178,17 @@ def first_thing(memory: Memory) -> SendReport | AskHub | GiveUp | Resend | Start
     return StartClean()
 
 
+def next_claim_in(memory: Memory, commands_a_day: int | None, wall: float) -> float:
+    """Seconds until one more claim is within the limit of a day; 0 now.
+
+    By wall time, the only clock that outlives a boot; a claim that seems to lie in the future counts as just made.
+    """
+    if commands_a_day is None or len(memory.claimed_at) < commands_a_day:
+        return 0.0
+    oldest = min(memory.claimed_at[-commands_a_day], wall)
+    return max(0.0, oldest + DAY - wall)
+
+
 @dataclass(frozen=True, slots=True)
 class Execute:
     delivery: Delivery
@@ -207,7 +226,8 @@ def condensed(memory: Memory, at: float) -> tuple[AnyRecord, ...]:
     """The few records that stand for everything an agent with empty hands must still know."""
     records: list[AnyRecord] = []
     if memory.session is not None:
-        records.append(Session(at=at, session=memory.session, newest_own_key=memory.newest_own_key))
+        own, claims = memory.newest_own_key, memory.claimed_at
+        records.append(Session(at=at, session=memory.session, newest_own_key=own, claimed_at=claims))
     if memory.open_claim is not None:
         records.append(Claim(at=at, request_id=memory.open_claim))
     if memory.last_call is not None:

@@ -16,7 +16,7 @@ from agent.pacer import Pacer
 from agent.pacing import gap
 from agent.ports import Hub, HubUnreachable, Jira, Journal, Refusal
 from agent.records import Claim, Claimed, Closed, Finished, Recovering, Reported, Session, Stopped
-from agent.recovery import MAX_CRASHES, AskHub, Close, Execute, GiveUp, LookUp, after_hub, first_thing
+from agent.recovery import MAX_CRASHES, AskHub, Close, Execute, GiveUp, LookUp, after_hub, first_thing, next_claim_in
 from agent.site import Site
 from protocol.commands import COMMAND_TYPES
 from protocol.messages import AGENT_VERSION, MAX_ERROR, AgentState, ClaimRequest, Delivery, Report
@@ -27,6 +27,7 @@ LAST_PROBE: Final = 900.0
 MAX_ROUNDS: Final = 5  # times one command may find Jira unfit although the probe in between found it fit
 IDLE: Final = 1.0  # seconds between two claims, should the hub answer "nothing" at once
 HUB_AGAIN: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
+FULL_AGAIN: Final = 600.0  # seconds between two words to the hub that the day is full
 REFUSED_AGAIN: Final[Mapping[str, float]] = {"paused": 30.0}
 _NOT_COUNTED: Final = frozenset({Outcome.NOT_SENT, Outcome.NOT_LET_IN})  # never the fault of one command
 
@@ -42,12 +43,13 @@ class Settings:
     projects: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset(COMMAND_TYPES)
     dry_run: bool = False
+    commands_a_day: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something a person may want to see. `name` is claimed, waiting, ended, blocked, unblocked, lost, back, refused,
-    closed or rehearsed; `until` a monotonic moment."""
+    full, closed or rehearsed; `until` a monotonic moment."""
 
     name: str
     text: str = ""
@@ -96,6 +98,7 @@ class Runner:
         self._today: Delivery | None = None
         self._answered_claim: str | None = None
         self._blocked: _Blocked | None = None
+        self._full: str | None = None  # why no command is claimed although Jira is fit
         self._rounds = 0
         self._last_refusal: Refusal | None = None
         self._lost_since: float | None = None
@@ -132,7 +135,21 @@ class Runner:
         if memory.delivery is not None:
             return self._execute(self._today or memory.delivery, now)
         self._known_site()
+        full = next_claim_in(memory, self._settings.commands_a_day, self._clock.wall())
+        if full and memory.open_claim in (None, self._answered_claim):
+            return self._day_is_full(full)
+        self._full = None
         return self._claim()
+
+    def _day_is_full(self, seconds: float) -> float:
+        """This machine's own limit (a hub that was taken over must not flood Jira): claim nothing, say why."""
+        self.idle = True
+        if self._full is None:
+            limit = self._settings.commands_a_day
+            self._full = f"за сутки взято {limit} команд, больше не разрешает настройка агента (commands_a_day)"
+            self._tell(Event("full", self._full, until=self._clock.monotonic() + seconds))
+        self._heartbeat()
+        return self._clock.monotonic() + min(seconds, FULL_AGAIN)
 
     # --- recovery
 
@@ -261,7 +278,7 @@ class Runner:
             "agent_version": AGENT_VERSION,
             "session": memory.session,
             "host": self._settings.host or None,
-            "blocked": self._blocked.text[:MAX_ERROR] if self._blocked else None,
+            "blocked": self._blocked.text[:MAX_ERROR] if self._blocked else self._full,
             "current_command_id": memory.delivery.id if memory.delivery else None,
         }
 

@@ -35,6 +35,7 @@ def settings_of(config: AgentConfig, *, dry_run: bool = False) -> Settings:
         projects=frozenset(config.allow_projects or [config.project]),
         types=frozenset(config.allow_types),
         dry_run=dry_run,
+        commands_a_day=config.commands_a_day,
     )
 
 

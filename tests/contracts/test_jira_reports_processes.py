@@ -17,7 +17,7 @@ def machine(tmp_path: Path) -> Iterator[Place]:
 
 
 def probes(machine: Place, *, code: int) -> dict[str, Any]:
-    done = machine.ran("check", "--json")
+    done = machine.ran("check", "--json", "--hub-wait", "5")
     assert done.returncode == code, done.stdout + done.stderr
     return {one["name"]: one for one in json.loads(done.stdout)}
 

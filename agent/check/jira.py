@@ -1,38 +1,17 @@
-"""The probes of `jira-agent check`: what was seen, and what to do about it. They change nothing anywhere."""
+"""The probes of Jira: reachable, who we are, names, rights, screens, board. They read and change nothing."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Protocol
 
-import httpx2
-
-from agent.config import AgentConfig, ConfigFault
-from agent.jira import JiraClient, network
-from agent.journal import read_records
-from agent.learning import MYSELF, listing
-from agent.lock import AlreadyRunning, exclusive
+from agent.check.probe import MAX_SKEW, Probe, State
+from agent.config import AgentConfig
+from agent.learning import MYSELF, create_screen, listing
 from agent.outcomes import Answer, Expect, JiraRequest, Outcome
-from agent.records import AnyRecord
-from agent.recovery import Memory
-from agent.site import Learnt, Site, SiteFault, site_of
+from agent.site import Learnt, Site, SiteFault, issue_type, site_of
 from agent.writes import AGILE, API
 from relay.ports import Clock
-
-State = Literal["ok", "warn", "fail"]
-MAX_SKEW: Final = 60.0  # seconds; the agent decides nothing by wall time, but people read it
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    name: str
-    state: State
-    seen: str
-    todo: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 _TODO: Final[dict[Outcome, str]] = {
     Outcome.NOT_SENT: "check jira_url, the network, the proxy and ca_file",
@@ -47,34 +26,6 @@ _TODO: Final[dict[Outcome, str]] = {
 }
 
 
-class NoJournal:
-    """The probes are no commands and wait for nothing: their calls leave no trace (`ports.Journal`)."""
-
-    memory = Memory()
-
-    def append(self, record: AnyRecord) -> None:
-        """Nothing is kept."""
-
-    def compact(self) -> None:
-        """Nothing to forget."""
-
-    def keep_orphan(self, record: AnyRecord) -> None:
-        """There are no commands here."""
-
-
-def probes(config: AgentConfig, clock: Clock, transport: httpx2.BaseTransport | None = None) -> tuple[Probe, ...]:
-    """Every probe in order; the later ones are left out where the first ones make them senseless."""
-    try:
-        access = config.access()
-    except ConfigFault as error:
-        return (Probe("access", "fail", str(error), "set the token"), *_local(config, clock))
-    client = JiraClient(access, NoJournal(), clock, transport or network(access))
-    try:
-        return (*_jira(config, client.send, clock), *_local(config, clock))
-    finally:
-        client.close()
-
-
 Send = Callable[[JiraRequest], Answer]
 
 
@@ -83,10 +34,14 @@ def _read(path: str, *keys: str, query: tuple[tuple[str, str], ...] = ()) -> Jir
 
 
 def _failed(name: str, found: Answer) -> Probe:
-    return Probe(name, "fail", f"{found.outcome.value}: {found.text}", _TODO.get(found.outcome, ""))
+    todo = _TODO.get(found.outcome, "")
+    if "served as anonymous" in found.text:
+        todo = "renew the token: Jira does not know this one and serves it as nobody"
+    return Probe(name, "fail", f"{found.outcome.value}: {found.text}", todo)
 
 
-def _jira(config: AgentConfig, send: Send, clock: Clock) -> Iterator[Probe]:
+def jira_probes(config: AgentConfig, send: Send, clock: Clock) -> Iterator[Probe]:
+    """What this Jira is, whom it takes us for, and whether the configuration fits it."""
     info = send(_read(f"{API}/serverInfo", "version"))
     if info.outcome is not Outcome.OK:
         yield _failed("jira", info)
@@ -100,33 +55,41 @@ def _jira(config: AgentConfig, send: Send, clock: Clock) -> Iterator[Probe]:
         return
     about = myself.json
     yield Probe("myself", "ok", f"{about['name']}, locale {about.get('locale', '?')}, {about.get('timeZone', '?')}")
-    lists = {name: send(request) for name, request in _lists(config).items()}
+    yield Probe("rate limit", "ok", myself.rate or "this Jira tells none")
+    creating = metadata_of(config.project, info.json, send)
+    lists = {**{name: send(request) for name, request in _LISTS.items()}, "issue types": creating.types()}
     broken = [_failed(name, found) for name, found in lists.items() if found.outcome is not Outcome.OK]
     yield from broken
     if not broken:
-        yield from _names(config, send, about, {name: found.json for name, found in lists.items()})
+        yield from _names(config, send, about, creating, {name: found.json for name, found in lists.items()})
 
 
-def _lists(config: AgentConfig) -> dict[str, JiraRequest]:
-    types = f"issue/createmeta/{config.project}/issuetypes"
-    return {
-        "fields": listing("field"),
-        "priorities": listing("priority"),
-        "issue types": listing(types, keys=("values",)),
-        "link types": listing("issueLinkType", keys=("issueLinkTypes",)),
-    }
+_LISTS: Final = {
+    "fields": listing("field"),
+    "priorities": listing("priority"),
+    "statuses": listing("status"),
+    "link types": listing("issueLinkType", keys=("issueLinkTypes",)),
+}
 
 
-def _names(config: AgentConfig, send: Send, myself: Any, lists: dict[str, Any]) -> Iterator[Probe]:
-    learnt = Learnt(
-        myself=myself,
-        fields=lists["fields"],
-        priorities=lists["priorities"],
-        issue_types=lists["issue types"]["values"],
-        link_types=lists["link types"]["issueLinkTypes"],
-    )
+def _names(
+    config: AgentConfig, send: Send, myself: Any, creating: "Creating", lists: dict[str, Any]
+) -> Iterator[Probe]:
+    types = lists["issue types"]["values"]
+    wanted = config.wanted()
     try:
-        site = site_of(config.wanted(), learnt)
+        task = issue_type("task", wanted.issue_types.get("task", ()), types)
+        screen = creating.screen(task.jira_id)
+        learnt = Learnt(
+            myself=myself,
+            fields=lists["fields"],
+            priorities=lists["priorities"],
+            statuses=lists["statuses"],
+            issue_types=types,
+            link_types=lists["link types"]["issueLinkTypes"],
+            create_fields=screen.json["values"] if screen.outcome is Outcome.OK else (),
+        )
+        site = site_of(wanted, learnt)
     except SiteFault as error:
         yield Probe("names", "fail", str(error), "correct the configuration")
         return
@@ -135,8 +98,60 @@ def _names(config: AgentConfig, send: Send, myself: Any, lists: dict[str, Any]) 
         note = "reads the same both ways: it has no direction" if link.symmetric else f"{link.direction}"
         yield Probe(f"link type «{link.logical}»", "warn" if link.symmetric else "ok", f"{link.jira_name}, {note}")
     yield _permission(config, send)
-    yield from _required(config, send, site)
-    yield _board(config, send)
+    yield from _required(config, creating, site)
+    yield from _board(config, send)
+
+
+class Creating(Protocol):
+    """The create metadata of one project, in the shape of Jira 8.4 and later."""
+
+    def types(self) -> Answer: ...
+
+    def screen(self, type_id: str) -> Answer: ...
+
+
+def metadata_of(project: str, server: Any, send: Send) -> Creating:
+    """By the paths of this server's version: from 9.0 on the old one is taken for an issue key (B41)."""
+    numbers = [one for one in server.get("versionNumbers") or () if isinstance(one, int)]
+    return _Paths(project, send) if not numbers or numbers[:2] >= [8, 4] else _OnePath(project, send)
+
+
+class _Paths:
+    """Since 8.4: a path for the types and one for each screen."""
+
+    def __init__(self, project: str, send: Send) -> None:
+        self._project = project
+        self._send = send
+
+    def types(self) -> Answer:
+        return self._send(listing(f"issue/createmeta/{self._project}/issuetypes", keys=("values",)))
+
+    def screen(self, type_id: str) -> Answer:
+        return self._send(create_screen(self._project, type_id))
+
+
+class _OnePath:
+    """Before that: everything in one answer, which is asked for once."""
+
+    def __init__(self, project: str, send: Send) -> None:
+        query = (("projectKeys", project), ("expand", "projects.issuetypes.fields"))
+        self._found = send(_read(f"{API}/issue/createmeta", "projects", query=query))
+
+    def types(self) -> Answer:
+        return self._with_values([one for project in self._projects() for one in project.get("issuetypes") or ()])
+
+    def screen(self, type_id: str) -> Answer:
+        types = [one for project in self._projects() for one in project.get("issuetypes") or ()]
+        fields = next((one.get("fields") or {} for one in types if one.get("id") == type_id), {})
+        return self._with_values([{**about, "fieldId": name} for name, about in fields.items()])
+
+    def _projects(self) -> list[Any]:
+        return list(self._found.json["projects"]) if self._found.outcome is Outcome.OK else []
+
+    def _with_values(self, values: list[Any]) -> Answer:
+        if self._found.outcome is not Outcome.OK:
+            return self._found
+        return replace(self._found, json={"values": values})
 
 
 def _fields_said(site: Site) -> str:
@@ -160,11 +175,10 @@ def _permission(config: AgentConfig, send: Send) -> Probe:
     return Probe("read permission", "ok" if total else "warn", f"{total} issues of {config.project}", todo)
 
 
-def _required(config: AgentConfig, send: Send, site: Site) -> Iterator[Probe]:
+def _required(config: AgentConfig, creating: Creating, site: Site) -> Iterator[Probe]:
     ours = {"summary", "issuetype", "project", "reporter", site.epic_name_field, *config.create_defaults}
     for name, kind in site.issue_types.items():
-        path = f"{API}/issue/createmeta/{config.project}/issuetypes/{kind.jira_id}"
-        found = send(_read(path, "values", query=(("maxResults", "200"),)))
+        found = creating.screen(kind.jira_id)
         if found.outcome is not Outcome.OK:
             yield _failed(f"create {name}", found)
             continue
@@ -179,23 +193,31 @@ def _required(config: AgentConfig, send: Send, site: Site) -> Iterator[Probe]:
         elif site.epic_mode == "create" and not _has(values, site.epic_link_field) and name != "epic":
             yield Probe(f"create {name}", "warn", "Epic Link is not on the screen", 'set epic_link.mode = "edit"')
         else:
-            yield Probe(f"create {name}", "ok", f"{kind.name} ({kind.jira_id})")
+            way = f", the epic by {site.epic_mode}" if name != "epic" else ""
+            yield Probe(f"create {name}", "ok", f"{kind.name} ({kind.jira_id}){way}")
 
 
 def _has(values: list[dict[str, Any]], field: str | None) -> bool:
     return field is None or any(one.get("fieldId") == field for one in values)
 
 
-def _board(config: AgentConfig, send: Send) -> Probe:
+def _board(config: AgentConfig, send: Send) -> Iterator[Probe]:
     if config.board_id is None:
-        return Probe("board", "warn", "board_id is not set", "set it if ensure_sprint is to be used")
+        yield Probe("board", "warn", "board_id is not set", "set it if ensure_sprint is to be used")
+        return
+    board = send(_read(f"{AGILE}/board/{config.board_id}", "id"))
+    if board.outcome is not Outcome.OK:
+        yield _failed("board", board)
+        return
+    kind = str(board.json.get("type", "?"))
     query = (("state", "active,future"), ("maxResults", "50"))
     found = send(_read(f"{AGILE}/board/{config.board_id}/sprint", "values", query=query))
     if found.outcome is not Outcome.OK:
-        return _failed("board", found)
+        yield replace(_failed("board", found), todo=f"board {config.board_id} is a {kind} board: choose a scrum board")
+        return
     names = ", ".join(str(one.get("name")) for one in found.json["values"])
     todo = "" if names else "a Kanban board has no sprints: choose a scrum board"
-    return Probe("board", "ok" if names else "warn", f"sprints: {names or 'none'}", todo)
+    yield Probe("board", "ok" if names else "warn", f"{kind}, sprints: {names or 'none'}", todo)
 
 
 def _clock_skew(server_time: Any, clock: Clock) -> Probe:
@@ -205,21 +227,3 @@ def _clock_skew(server_time: Any, clock: Clock) -> Probe:
         return Probe("clock", "warn", f"serverTime {server_time!r} is no time")
     state: State = "ok" if abs(skew) <= MAX_SKEW else "warn"
     return Probe("clock", state, f"{skew:+.0f} s from Jira's", "" if state == "ok" else "set this machine's clock")
-
-
-def _local(config: AgentConfig, clock: Clock) -> Iterator[Probe]:
-    damaged = list(read_records(config.journal)).count(None)
-    yield Probe("journal", "warn" if damaged else "ok", f"{config.journal}: {damaged} damaged lines")
-    try:
-        with exclusive(config.journal, clock):
-            yield Probe("lock", "ok", "free")
-    except AlreadyRunning as error:
-        yield Probe("lock", "warn", str(error), "that is the agent at work; two cannot run")
-    yield _share(config)
-
-
-def _share(config: AgentConfig) -> Probe:
-    if not config.folder.is_dir():
-        todo = "mount the share; `jira-hub init` on the other side makes the link"
-        return Probe("share", "fail", f"{config.folder} is not there", todo)
-    return Probe("share", "ok", str(config.folder))
