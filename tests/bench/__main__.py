@@ -15,7 +15,7 @@ from tests.bench.measuring import told
 from tests.bench.reporting import Figure, print_report
 
 WIDTH: Final = 190  # the table's columns do not wrap, in a log either
-SUITES: Final = ("relay", "queue", "hub", "agent")
+SUITES: Final = ("relay", "queue", "hub", "agent", "sim")
 
 
 def main() -> None:
