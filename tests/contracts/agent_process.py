@@ -179,7 +179,7 @@ def wait_until(true: Any) -> None:
 
 
 @contextlib.contextmanager
-def place(folder: Path) -> Iterator[Place]:
+def place(folder: Path, *, issues: int = 41) -> Iterator[Place]:
     """A machine whose agent's token is the canary."""
-    with serving_jira(JiraSettings(tokens={CANARY: "svc_hub", "second-token": "svc_hub"})) as (jira, url):
+    with serving_jira(JiraSettings(tokens={CANARY: "svc_hub"}, issues=issues)) as (jira, url):
         yield Place(folder, jira, url)

@@ -141,6 +141,24 @@ def test_this_machine_permits_what_its_configuration_says(machine: Place) -> Non
     assert machine.written() == []
 
 
+def test_g46_a_reading_of_megabytes_comes_through_the_folder_whole(tmp_path: Path) -> None:
+    """240 issues with long descriptions make a report of several frames; the relay parts it and puts it together."""
+    with place(tmp_path, issues=240) as machine:
+        store = machine.jira.store
+        with store.transaction():
+            for issue in store.issues():
+                issue.description = f"{issue.key} " + "ж" * 5_000
+                store.save_issue(issue, issue.updated)
+        number = machine.queue.add("refresh", jql='project = "AURORA"')
+        with machine.serving():
+            done = machine.ran("run", "--once")
+    assert done.returncode == 0, done.stderr
+    report = machine.queue.reports[number]
+    assert (report["status"], len(report["result"]["issues"])) == ("done", 240)
+    assert len(json.dumps(report, ensure_ascii=False).encode()) > 2 * 2**20
+    assert all(one["description"].startswith(one["key"]) for one in report["result"]["issues"])
+
+
 # --- what never gets out
 
 
