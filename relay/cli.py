@@ -1,20 +1,24 @@
 """`folder-relay`: make a link, serve over it, call over it, look into it."""
 
 import importlib
+import json
 import signal
 import sys
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NoReturn, cast
 
 import typer
 
 from relay.client import Client
-from relay.clock import SystemClock
+from relay.clock import SystemClock, SystemIds
 from relay.errors import FrameGone, FrameUnfit, NotAFrame, RelayError, ShareFault
 from relay.folder import LocalFolder, create_link, link_of
 from relay.frames import PEER_OF, Frame, Side, frame_from
 from relay.names import frame_name
 from relay.pairing import new_key_text, store_key
+from relay.probe import Probe
 from relay.profile import MAX_FRAME_BYTES, Durability
 from relay.running import AsgiApp
 from relay.server import Server
@@ -82,15 +86,7 @@ def serve(
         server = Server.for_url(folder, target, **settings)
     else:
         server = Server.for_asgi(folder, _app_named(target), **settings)
-
-    def stop(_signal: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, stop)
-    try:
-        server.serve_forever()
-    except KeyboardInterrupt:
-        server.stop()
+    _serve_until_stopped(server)
 
 
 @app.command()
@@ -150,6 +146,94 @@ def tail(
             clock.sleep(0.05)
     except KeyboardInterrupt:
         return
+
+
+@app.command()
+def doctor(
+    folder: LinkFolder,
+    side: SideName,
+    state: StateFolder = None,
+    *,
+    peer: Annotated[bool, typer.Option("--peer", help="Together with the doctor on the other machine.")] = False,
+    patience: Annotated[float, typer.Option(help="Seconds to wait for each word of the other doctor.")] = 120.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Examine the share from this side; what is measured sets scans and waits from the next start on."""
+    from relay.doctor import examine  # `call` and `serve` need none of the probes
+
+    _show(
+        examine(
+            folder,
+            _side(side),
+            state_dir=state,
+            clock=SystemClock(),
+            ids=SystemIds(),
+            with_peer=peer,
+            patience_seconds=patience,
+        ),
+        as_json=as_json,
+    )
+
+
+@app.command()
+def fsck(
+    folder: LinkFolder,
+    side: SideName,
+    state: StateFolder = None,
+    *,
+    repair: Annotated[bool, typer.Option("--repair", help="Delete what is provably ours and of no use.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Hold the folder against this side's local state, while the side is stopped. Changes nothing without --repair."""
+    from relay.fsck import inspect
+
+    _show(inspect(folder, _side(side), state_dir=state, clock=SystemClock(), repair=repair), as_json=as_json)
+
+
+@app.command()
+def bench(
+    folder: LinkFolder,
+    *,
+    answer: Annotated[bool, typer.Option("--answer", help="Be the answering side, until interrupted.")] = False,
+    alone: Annotated[bool, typer.Option("--alone", help="Be both sides, through this machine's view alone.")] = False,
+    calls: Annotated[int, typer.Option(min=1, help="Calls one after the other.")] = 200,
+    callers: Annotated[int, typer.Option(min=1, max=256, help="Callers at once.")] = 64,
+    durability: Durable = "full",
+) -> None:
+    """Measure round trip and throughput over a link made for it (folder-relay init): --answer there, plain here."""
+    from relay.benching import echo, figures_of
+
+    settings: dict[str, Any] = {"durability": _durability(durability)}
+    with TemporaryDirectory(prefix="folder-relay-") as state, ExitStack() as stack:
+        settings["state_dir"] = state
+        if answer:
+            _serve_until_stopped(Server(folder, echo, **settings))
+            return
+        if alone:
+            stack.enter_context(Server(folder, echo, **settings))
+        client = stack.enter_context(Client(folder, **settings))
+        typer.echo(str(figures_of(client, SystemClock(), calls=calls, callers=callers)))
+
+
+def _show(found: list[Probe], *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps([probe.as_json() for probe in found], ensure_ascii=False, indent=2))
+    else:
+        for probe in found:
+            typer.echo(str(probe))
+    if any(probe.state == "fail" for probe in found):
+        raise typer.Exit(1)
+
+
+def _serve_until_stopped(server: Server) -> None:
+    def stop(_signal: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        server.stop()
 
 
 def _told(place: LocalFolder, name: str) -> str:

@@ -86,6 +86,10 @@ class UnsafeDurability(RelayError):
     """`durability="none"` on a share that needs fsync for files to be seen at all."""
 
 
+class PeerSilent(RelayError):
+    """The doctor of the other side does not answer."""
+
+
 class ShareFault(Exception):
     """An operation on the share failed; raised by folder adapters only, retried by drivers only."""
 

@@ -18,6 +18,7 @@ from relay.beacon import Beacon
 from relay.errors import AlreadyRunning, UnsafeState
 from relay.frames import Message, ReplyHead, RequestHead, Side
 from relay.link import Me, Peer
+from relay.mounts import file_system_of
 from relay.ports import Clock, Ids
 from relay.profile import Durability
 
@@ -118,7 +119,7 @@ class State:
 
         Counted from this machine's clock, so that a lost or restored state does not fall behind its own past.
         """
-        life = max(int(self._recalled("life") or 0) + 1, int(self._clock.wall()))
+        life = max(self.life() + 1, int(self._clock.wall()))
         me = Me(beacon.link, side, ids.new_id()[:12], life)
         self._remember("life", str(life))
         self._write("DELETE FROM served WHERE at < ? AND stage = 'answered'", (self._clock.wall() - KEPT_SECONDS,))
@@ -134,6 +135,10 @@ class State:
         """From now on only that key's seals count; durable before the first frame is taken."""
         self._remember("paired", fingerprint)
         self.commit()
+
+    def life(self) -> int:
+        """The count of the last life of this side."""
+        return int(self._recalled("life") or 0)
 
     def peer(self) -> Peer:
         """The other side as it was last committed."""
@@ -297,17 +302,6 @@ def _moment(wall: float) -> str:
 
 
 def _refuse_remote(folder: Path) -> None:
-    try:
-        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return  # not Linux: nothing to tell it by
-    path = str(folder.resolve())
-    best, kind = "", ""
-    for line in mounts:
-        fields, _, rest = line.partition(" - ")
-        point = fields.split()[4].replace("\\040", " ")
-        inside = path == point or path.startswith(point.rstrip("/") + "/")
-        if inside and len(point) >= len(best):
-            best, kind = point, rest.split()[0]
+    kind = file_system_of(folder)
     if kind in _REMOTE:
         raise UnsafeState(f"{folder} stands on {kind}: give a state folder on a local disk")
