@@ -19,11 +19,14 @@ class FolderBackups:
         self._folder = folder
         self._clock = clock
 
+    def copies(self) -> list[Path]:
+        """Every copy there is, the newest first."""
+        return sorted(self._folder.glob("*.sqlite"), reverse=True)
+
     def make(self, label: str) -> Path:
         """A copy of what is committed now; half-made ones are never left. Raises `OSError` or `sqlite3.Error`."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        stamp = moment(self._clock.wall()).replace(":", "").replace("-", "").replace(".", "-")
-        path = self._folder / f"{stamp}-{label}.sqlite"
+        path = self._folder / f"{_stamp(self._clock.wall())}-{label}.sqlite"
         unfinished = path.with_suffix(".unfinished")
         unfinished.touch(mode=0o600)
         try:
@@ -35,9 +38,16 @@ class FolderBackups:
         return path
 
     def _rotate(self) -> None:
-        copies = sorted(path for path in self._folder.glob("*.sqlite") if _SCHEMA_COPIES not in path.name)
-        for path in copies[:-KEEP]:
+        copies = [path for path in self.copies() if _SCHEMA_COPIES not in path.name]
+        yesterday = _stamp(self._clock.wall() - 86_400.0)
+        # What a killed process left half-made: nobody takes a day for a copy.
+        left = [path for path in self._folder.glob("*.unfinished*") if path.name < yesterday]
+        for path in (*copies[KEEP:], *left):
             path.unlink(missing_ok=True)
+
+
+def _stamp(wall: float) -> str:
+    return moment(wall).replace(":", "").replace("-", "").replace(".", "-")
 
 
 def _copy(source: Path, target: Path) -> None:

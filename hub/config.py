@@ -46,6 +46,10 @@ class HubSettings(BaseSettings):
         return self.home / "backups"
 
     @property
+    def mark(self) -> Path:
+        return self.home / "hub.mark"
+
+    @property
     def token_file(self) -> Path:
         return self.home / "token"
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
-from hub.errors import Unready
+from hub.errors import InUse, Unready
 
 # SQLite's locks and its shared memory do not work across machines: a database there gets damaged sooner or later.
 _REMOTE: Final = ("nfs", "cifs", "smb", "9p", "virtiofs", "vboxsf", "fuse.sshfs", "fuse.rclone", "fuse.vmhgfs", "afs")
@@ -82,5 +82,5 @@ def hold(home: Path) -> FileLock:
     try:
         lock.acquire()
     except Timeout as error:
-        raise Unready(f"another hub serves {home}: stop it, or name another home (JIRA_HUB_HOME)") from error
+        raise InUse(f"another hub serves {home}: stop it, or name another home (JIRA_HUB_HOME)") from error
     return lock

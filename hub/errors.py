@@ -75,6 +75,14 @@ class Unready(Exception):
     """The hub cannot start; the text is one line for the person who started it."""
 
 
+class Missing(Unready):
+    """What was named is not there."""
+
+
+class InUse(Unready):
+    """Another process holds what is needed."""
+
+
 def _said(text: Said | None, language: Language) -> str | None:
     return None if text is None else text.in_language(language)
 

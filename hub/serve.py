@@ -21,6 +21,7 @@ from hub.chores import Chores
 from hub.config import HubSettings, load_settings, token_of
 from hub.disk import check_local, hold, sync_tool_of
 from hub.errors import Unready
+from hub.mark import MarkFile
 from hub.service import Service
 from hub.store.connection import Database
 from relay import RelayError, Server
@@ -109,7 +110,15 @@ def _service(settings: HubSettings, stack: ExitStack) -> Service:
         database = Database(settings.database)
         stack.callback(database.close)
         backups = FolderBackups(settings.database, settings.backups, clock)
-        service = Service(database, clock=clock, ids=ids, backups=backups)
+        marks = MarkFile(settings.mark)
+        stack.callback(marks.close)
+        service = Service(database, clock=clock, ids=ids, backups=backups, marks=marks)
+        if service.taken_over is not None:
+            _log.warning(
+                "the database was restored from a copy or came from elsewhere: %d commands are on hold until a person "
+                "lets them go on (jira-hub batch list --held)",
+                service.taken_over.held,
+            )
         service.housekeeping()
         service.change_settings(settings.link, _fixed(settings))
     except (sqlite3.Error, OSError) as error:

@@ -5,8 +5,9 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from hub.api import agent_routes, health_routes, mirror_routes, people_routes, plan_routes, problems
+from hub.api import agent_routes, backup_routes, health_routes, mirror_routes, people_routes, plan_routes, problems
 from hub.api.context import Context
+from hub.api.document import document
 from hub.api.guard import Guard
 
 
@@ -24,8 +25,10 @@ def create_app(
     app.include_router(people_routes.router)
     app.include_router(plan_routes.router)
     app.include_router(mirror_routes.router)
+    app.include_router(backup_routes.router)
     app.include_router(health_routes.router)
     app.include_router(health_routes.at_the_root)
+    document(app, with_token=True)
     app.add_middleware(Guard, token=token, hosts=hosts)
     return app
 
@@ -34,6 +37,7 @@ def create_agent_app(context: Context, *, link: str = "main") -> FastAPI:
     """The agent's routes of one link; who reaches this app is decided by the share, so there is no token."""
     app = _app(context, link=link)
     app.include_router(agent_routes.router)
+    document(app, with_token=False)
     return app
 
 

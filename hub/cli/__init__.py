@@ -11,6 +11,7 @@ from hub.cli.applying import apply
 from hub.cli.batches import batch_app, command_app, watch
 from hub.cli.importing import import_folder
 from hub.cli.issues import issue_app, note_app, refresh
+from hub.cli.keeping import backup, migrate, restore
 from hub.cli.planning import plan
 from hub.cli.running import init, pause, resume, serve, settings_app, status
 from hub.cli.services import doctor, service_app
@@ -50,7 +51,7 @@ def start(
     context.obj = Session(home, url)
 
 
-for command in (init, serve, doctor, plan, apply, status, watch, refresh, pause, resume):
+for command in (init, serve, doctor, plan, apply, status, watch, refresh, pause, resume, backup, restore, migrate):
     app.command(command.__name__)(command)
 app.command("import")(import_folder)
 for group, name in (

@@ -64,7 +64,7 @@ def next_out(transaction: Transaction, terms: Terms) -> Delivered | BackupFirst 
     link = terms.link
     position: dict[str, Any] = dict(_START)
     for _ in range(MAX_LOOKS):
-        claimed = transaction.all("claimed_commands", link=link)
+        claimed = [row for row in transaction.all("claimed_commands", link=link) if not row["held"]]
         queued = None if claimed else transaction.one("queued_from", link=link, **position)
         action = next_delivery(
             [Claimed(row["id"], row["claimed_at"] or "", row["deliveries"]) for row in claimed],

@@ -20,7 +20,8 @@ from hub.service.delivering import BackupFirst, Copy, Terms, delivered_body
 from hub.service.intake import Intake
 from hub.service.mirror import Mirror
 from hub.service.planner import Planner
-from hub.service.work import Work
+from hub.service.taking_over import TakenOver, begin_life, check_mirror_was_read
+from hub.service.work import Marks, Work
 from hub.store.connection import Database, Transaction
 from hub.store.schema import migrate
 from protocol.messages import AgentState, ClaimRequest, Report
@@ -37,23 +38,39 @@ class Backups(Protocol):
         """A copy named by the time and `label`; raises `OSError` or `sqlite3.Error`."""
         ...
 
+    def copies(self) -> list[Path]:
+        """Every copy there is, the newest first."""
+        ...
+
 
 class Service:
-    """The hub's use cases over one database. Thread-safe; `backups` None means that no copies are made."""
+    """The hub's use cases over one database. Thread-safe; `backups` None means that no copies are made.
 
-    def __init__(self, database: Database, *, clock: Clock, ids: Ids, backups: Backups | None = None) -> None:
+    `marks` None means that a database restored from a copy is not found out; `taken_over` says what was done to one.
+    """
+
+    def __init__(
+        self, database: Database, *, clock: Clock, ids: Ids, backups: Backups | None = None, marks: Marks | None = None
+    ) -> None:
         self.bell = Bell()
         self._clock = clock
-        self._backups = backups
+        self.backups = backups
         self._work = Work(database, clock, self.bell)
         self.intake = Intake(self._work)
         self.mirror = Mirror(self._work)
         self.plans = Planner(self._work)
         migrate(database, backups.make if backups is not None else lambda label: None)
+        self.epoch, self.taken_over = self._begin(marks, ids)
+
+    def _begin(self, marks: Marks | None, ids: Ids) -> tuple[str, TakenOver | None]:
+        mark = marks.read() if marks is not None else None
         with self._work.writing() as transaction:
-            self.epoch = link_settings.database_epoch(transaction, ids.new_id())
             for statement in ("count_unknown_deliveries", "note_unknown_definers", "note_unknown_needs"):
                 transaction.run(statement)
+            epoch, taken_over = begin_life(transaction, mark, (ids.new_id(), ids.new_id()))
+        if marks is not None:
+            self._work.mark_from_now_on(marks, epoch)
+        return epoch, taken_over
 
     # The agent's use cases
 
@@ -70,10 +87,12 @@ class Service:
 
         A claim no longer `wanted` answers empty without effect. Raises `Refusal`.
         """
-        look = claiming.Look(request_key, wanted, last, copies=self._backups is not None)
+        look = claiming.Look(request_key, wanted, last, copies=self.backups is not None)
         for _ in range(_LOOKS_WITH_COPIES):
-            with self._work.writing() as transaction:
+            with self._work.writing(link) as transaction:
                 found = claiming.claim(transaction, link, request, look, self.epoch)
+                if isinstance(found, Answer):
+                    transaction.announce()
             if not isinstance(found, BackupFirst):
                 break
             look = replace(look, copy=self._copy_for(found.batch_id))
@@ -98,7 +117,8 @@ class Service:
         language: Language = "en",
     ) -> Answer:
         """Take a report in. Raises `Refusal`, but `not_claimed` comes as a stored answer."""
-        with self._work.writing() as transaction:
+        with self._work.writing(link) as transaction:
+            transaction.announce()
             answer = reporting.report(transaction, link, command_id, said, request_key, language)
         self.bell.ring()
         return answer
@@ -113,7 +133,7 @@ class Service:
 
     def heartbeat(self, link: str, state: AgentState) -> None:
         """Keep how the agent is; the command in its hands is the one it names."""
-        with self._work.writing() as transaction:
+        with self._work.writing(link) as transaction:
             agent = transaction.one("agent", link=link)
             claiming.hold_session(transaction, link, agent, state)
             claiming.seen(transaction, link, agent, state, state.current_command_id)
@@ -166,19 +186,20 @@ class Service:
             batches.cancel_batch(transaction, link, batch_id, who)
             return self._batch(transaction, link, batch_id)
 
-        return self._work.changed(act)
+        return self._work.changed(act, link)
 
     def approve_batch(self, link: str, batch_id: int, *, digest: str | None = None) -> dict[str, Any]:
         """Let a held batch go out; with a `digest` only while the mirror shows what was seen."""
 
         def act(transaction: Transaction) -> dict[str, Any]:
+            check_mirror_was_read(transaction, link, batch_id)
             proposals.approve(transaction, link, batch_id, digest)
             return self._batch(transaction, link, batch_id)
 
-        return self._work.changed(act)
+        return self._work.changed(act, link)
 
     def retry_batch(self, link: str, batch_id: int, author: str) -> dict[str, Any]:
-        return self._work.changed(lambda transaction: batches.retry_batch(transaction, link, batch_id, author))
+        return self._work.changed(lambda transaction: batches.retry_batch(transaction, link, batch_id, author), link)
 
     def command(self, link: str, command_id: int) -> dict[str, Any]:
         with self._work.reading() as transaction:
@@ -203,10 +224,12 @@ class Service:
             shown = views.command_details(transaction, batches.command_row(transaction, link, command_id))
             return {**shown, "warning": warning.in_language(language)} if warning else shown
 
-        return self._work.changed(act)
+        return self._work.changed(act, link)
 
     def retry_command(self, link: str, command_id: int, author: str) -> dict[str, Any]:
-        return self._work.changed(lambda transaction: batches.retry_command(transaction, link, command_id, author))
+        return self._work.changed(
+            lambda transaction: batches.retry_command(transaction, link, command_id, author), link
+        )
 
     def settings(self, link: str) -> dict[str, Any]:
         with self._work.reading() as transaction:
@@ -219,7 +242,7 @@ class Service:
             link_settings.change_settings(transaction, link, wanted)
             return link_settings.settings_view(transaction, link)
 
-        return self._work.changed(act)
+        return self._work.changed(act, link)
 
     def adopt(self, link: str) -> dict[str, Any]:
         """A person lets another agent take the link over: the next one that claims holds it."""
@@ -228,7 +251,7 @@ class Service:
             claiming.release(transaction, link)
             return views.agent_view(transaction, link)
 
-        return self._work.changed(act)
+        return self._work.changed(act, link)
 
     def status(self, link: str) -> dict[str, Any]:
         with self._work.reading() as transaction:
@@ -260,7 +283,7 @@ class Service:
         """Make the automatic refreshes that are due; the ids of their batches."""
         with self._work.reading() as transaction:
             links = [row["link"] for row in transaction.all("links_that_renew")]
-        made = [self._work.changed(partial(renewing.renew, link=link)) for link in links]
+        made = [self._work.changed(partial(renewing.renew, link=link), link) for link in links]
         return [batch_id for batch_id in made if batch_id is not None]
 
     # Inside
@@ -270,8 +293,8 @@ class Service:
         return views.batch_view(transaction, row, link_settings.link_settings(transaction, link).pacing)
 
     def _copy_for(self, batch_id: int) -> Copy:
-        assert self._backups is not None  # a claim asks for a copy only where copies are made
-        return Copy(batch_id, str(self._backups.make(f"batch-{batch_id}")))
+        assert self.backups is not None  # a claim asks for a copy only where copies are made
+        return Copy(batch_id, str(self.backups.make(f"batch-{batch_id}")))
 
 
 _BEYOND: Final = 2**62  # above every id

@@ -81,12 +81,12 @@ def change_settings(transaction: Transaction, link: str, wanted: Mapping[str, An
         raise invalid(faults)
     if wanted.get("pacing") is not None:
         pacing = {**link_settings(transaction, link).pacing, **wanted["pacing"]}
-        _put(transaction, link, "pacing", json.dumps(pacing))
+        put_setting(transaction, link, "pacing", json.dumps(pacing))
     for name in ("min_agent_version", "auto_refresh_minutes", "project", "assistant_batches"):
         if wanted.get(name) is not None:
-            _put(transaction, link, name, str(wanted[name]))
+            put_setting(transaction, link, name, str(wanted[name]))
     if wanted.get("link_types") is not None:
-        _put(transaction, link, "link_types", json.dumps(list(wanted["link_types"]), ensure_ascii=False))
+        put_setting(transaction, link, "link_types", json.dumps(list(wanted["link_types"]), ensure_ascii=False))
     if wanted.get("paused") is not None:
         pause(transaction, link, wanted["paused"])
 
@@ -97,16 +97,12 @@ def pause(transaction: Transaction, link: str, until: Literal[False, True] | str
         transaction.kept.clear()
         transaction.run("delete_setting", link=link, key="paused_until")
     else:
-        _put(transaction, link, "paused_until", FOREVER if until is True else as_moment(until))
+        put_setting(transaction, link, "paused_until", FOREVER if until is True else as_moment(until))
 
 
-def database_epoch(transaction: Transaction, fresh: str) -> str:
-    """The name of this database's life; `fresh` becomes it where there is none yet."""
-    for row in transaction.all("settings", link=MAIN):
-        if row["key"] == "epoch":
-            return str(row["value"])
-    _put(transaction, MAIN, "epoch", fresh)
-    return fresh
+def value_of(transaction: Transaction, link: str, key: str) -> str | None:
+    """One stored value, of which the settings above know nothing."""
+    return next((str(row["value"]) for row in transaction.all("settings", link=link) if row["key"] == key), None)
 
 
 def _pause_faults(until: object) -> tuple[Wrong, ...]:
@@ -116,6 +112,7 @@ def _pause_faults(until: object) -> tuple[Wrong, ...]:
     return ()
 
 
-def _put(transaction: Transaction, link: str, key: str, value: str) -> None:
+def put_setting(transaction: Transaction, link: str, key: str, value: str) -> None:
+    """Store one value."""
     transaction.kept.clear()
     transaction.run("set_setting", link=link, key=key, value=value)

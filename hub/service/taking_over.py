@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hub.errors import Refusal, Said
-from hub.restoring import ID_JUMP, Mark, Standing
+from hub.restoring import ID_JUMP, Mark, Standing, is_restored
 from hub.service.batches import create_batch
 from hub.service.settings import MAIN, put_setting, value_of
 from hub.store.connection import Transaction
@@ -29,6 +29,17 @@ class TakenOver:
     epoch: str
     held: int
     refreshes: dict[str, int]
+
+
+def begin_life(
+    transaction: Transaction, mark: Mark | None, fresh_epochs: tuple[str, str]
+) -> tuple[str, TakenOver | None]:
+    """The epoch to work under; a database that is not the one of `mark` is taken over first."""
+    was = standing(transaction, fresh_epochs[0])
+    if mark is None or not is_restored(mark, was):
+        return was.epoch, None
+    taken = take_over(transaction, was, mark, fresh_epochs[1])
+    return taken.epoch, taken
 
 
 def standing(transaction: Transaction, fresh_epoch: str) -> Standing:
@@ -51,20 +62,12 @@ def take_over(transaction: Transaction, was: Standing, mark: Mark, fresh_epoch: 
     assert ids is not None
     put_setting(transaction, MAIN, "batch_id_floor", str(ids["batch_id"] + ID_JUMP))
     put_setting(transaction, MAIN, "command_id_floor", str(ids["command_id"] + ID_JUMP))
-    transaction.run("raise_event_ids", floor=max(was.event_id, mark.event_id) + ID_JUMP)
     keys: dict[str, dict[str, None]] = {row["link"]: {} for row in transaction.all("links_with_issues")}
     open_rows = transaction.all("open_commands")
-    for row in open_rows:
-        status = row["status"]
-        transaction.run(
-            "add_event",
-            link=row["link"],
-            command_id=row["id"],
-            from_status=status,
-            to_status=status,
-            why=_WHY,
-            at=transaction.now,
-        )
+    first_event = max(was.event_id, mark.event_id) + ID_JUMP
+    for index, row in enumerate(open_rows):
+        move = {"from_status": row["status"], "to_status": row["status"], "why": _WHY, "at": transaction.now}
+        transaction.run("add_event_at", id=first_event + index, link=row["link"], command_id=row["id"], **move)
         touched = keys_touched(command_from(row["type"], json.loads(row["params"])))
         keys.setdefault(row["link"], {}).update(dict.fromkeys(key for key in touched if not is_temporary(key)))
     transaction.run("hold_open_batches")

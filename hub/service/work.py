@@ -1,16 +1,29 @@
 """How every use case works: one transaction at the present time, then a ring of the bell. No use case in here."""
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol, TypeVar
 
 from hub.moments import moment
+from hub.restoring import Mark
 from hub.service.answers import Answer, json_text, settled_params, store, stored
 from hub.service.bell import Bell
 from hub.store.connection import Database, Transaction
 from relay.ports import Clock
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+class Marks(Protocol):
+    """The high-water mark beside the database."""
+
+    def read(self) -> Mark | None: ...
+
+    def write(self, mark: Mark) -> None:
+        """Raises `OSError`."""
+        ...
 
 
 class Work:
@@ -20,6 +33,8 @@ class Work:
         self._database = database
         self._clock = clock
         self._bell = bell
+        self._marks: Marks | None = None
+        self._epoch = ""
 
     def now(self) -> str:
         return moment(self._clock.wall())
@@ -27,15 +42,38 @@ class Work:
     def reading(self) -> AbstractContextManager[Transaction]:
         return self._database.reading(self.now())
 
-    def writing(self) -> AbstractContextManager[Transaction]:
-        return self._database.writing(self.now())
+    def writing(self, link: str | None = None) -> AbstractContextManager[Transaction]:
+        """Alone on this link, or on the whole database where none is named; the mark rises after the commit."""
+        writing = self._database.writing(self.now(), link)
+        return writing if self._marks is None else self._marked(writing, self._marks)
 
-    def changed(self, act: Callable[[Transaction], T]) -> T:
+    def mark_from_now_on(self, marks: Marks, epoch: str) -> None:
+        """Every commit raises the mark, beginning with what is committed now."""
+        with self.reading() as transaction:
+            newest = transaction.one("newest_event_id")
+        assert newest is not None  # an aggregate always has its row
+        marks.write(Mark(epoch, newest["id"]))
+        self._marks, self._epoch = marks, epoch
+
+    def changed(self, act: Callable[[Transaction], T], link: str | None = None) -> T:
         """`act` in a transaction; whoever waits looks again after it."""
-        with self.writing() as transaction:
+        with self.writing(link) as transaction:
             result = act(transaction)
+            transaction.announce()
         self._bell.ring()
         return result
+
+    @contextmanager
+    def _marked(self, writing: AbstractContextManager[Transaction], marks: Marks) -> Iterator[Transaction]:
+        with writing as transaction:
+            yield transaction
+            newest = transaction.one("newest_event_id")
+        assert newest is not None
+        try:
+            marks.write(Mark(self._epoch, newest["id"]))
+        except OSError as error:
+            # What was committed is committed. A mark too low finds fewer copies out, which is no reason to fail.
+            _log.warning("the high-water mark cannot be written: %s", error)
 
     def answered(
         self, link: str, request_key: str | None, status: int, act: Callable[[Transaction], Mapping[str, Any]]
@@ -49,4 +87,4 @@ class Work:
             made = act(transaction)
             return store(transaction, link, request_key, Answer(status, json_text(made)), settled_params(made))
 
-        return self.changed(once)
+        return self.changed(once, link)

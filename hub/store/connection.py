@@ -62,6 +62,9 @@ class Transaction:
     def many(self, statement: str, rows: Sequence[Mapping[str, Any]]) -> None:
         self._live().executemany(STATEMENTS[statement], rows)
 
+    def announce(self) -> None:
+        """Tell other processes of the commit to come; one process alone has a file, so there is nobody to tell."""
+
     def end(self) -> None:
         self._connection = None
 
@@ -89,8 +92,11 @@ class Database:
         return self.path == MEMORY
 
     @contextmanager
-    def writing(self, now: str) -> Iterator[Transaction]:
-        """Holds the write lock from its start; committed at the end, rolled back on any exception."""
+    def writing(self, now: str, link: str | None = None) -> Iterator[Transaction]:
+        """Holds the write lock from its start; committed at the end, rolled back on any exception.
+
+        There is one lock for all links, whichever is named.
+        """
         with self._writer:
             connection = self.connection()
             connection.execute("BEGIN IMMEDIATE")

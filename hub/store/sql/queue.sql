@@ -14,7 +14,7 @@ DELETE FROM answer WHERE id < coalesce(
   (SELECT id FROM answer WHERE at >= :before ORDER BY id LIMIT 1), (SELECT max(id) + 1 FROM answer));
 
 -- name: claimed_commands(link)
-SELECT id, batch_id, type, params, claimed_at, deliveries, first_claimed_at, root_id
+SELECT id, batch_id, type, params, claimed_at, deliveries, first_claimed_at, root_id, held
 FROM command WHERE link = :link AND status = 'claimed' ORDER BY claimed_at, id;
 
 -- name: queued_from(link, batch_id, seq)^
@@ -72,8 +72,15 @@ WHERE id > :id AND link = :link ORDER BY id LIMIT 500;
 -- name: newest_event_id()^
 SELECT coalesce(max(id), 0) AS id FROM event;
 
+-- The floors are those of a restored database: what is below may have been used in the life that was lost.
 -- name: newest_ids()^
-SELECT (SELECT coalesce(max(id), 0) FROM batch) AS batch_id, (SELECT coalesce(max(id), 0) FROM command) AS command_id;
+SELECT max(
+    coalesce((SELECT max(id) FROM batch), 0),
+    coalesce((SELECT CAST(value AS INTEGER) FROM setting WHERE link = 'main' AND key = 'batch_id_floor'), 0)) AS batch_id,
+  max(
+    coalesce((SELECT max(id) FROM command), 0),
+    coalesce((SELECT CAST(value AS INTEGER) FROM setting WHERE link = 'main' AND key = 'command_id_floor'), 0)
+  ) AS command_id;
 
 -- name: add_batch(id, link, author, title, at, held)!
 INSERT INTO batch (id, link, author, title, created_at, held) VALUES (:id, :link, :author, :title, :at, :held);
