@@ -37,14 +37,19 @@ _WORK: Final = (
 )  # fmt: skip
 _OBJECTS: Final = ("по складу", "по филиалам", "по договорам", "по платежам", "по заявкам", "по кадрам", "по активам")
 _LABELS: Final = ("отчётность", "интеграция", "q4", "срочно", "backend", "аналитика")
+_MONTHS: Final = (
+    "январь", "февраль", "март", "апрель", "май", "июнь", "июль", "август", "сентябрь", "октябрь", "ноябрь", "декабрь",
+)  # fmt: skip
+_RECENT: Final = 1500  # what is older was finished long ago, in sprints that are over
+_OLD_SPRINT: Final = 16  # issues of one of those
 _FLOW: Final = (WAITING, WAITING, DEVELOPMENT, TESTING, DONE, WAITING, DEVELOPMENT, REJECTED)
 
 
 def plant(context: Context) -> None:
     """Fill an empty store."""
-    for sprint in _sprints(context.now):
-        context.store.save_sprint(sprint)
     first = LAST_NUMBER + 1 - context.settings.issues
+    for sprint in (*_sprints(context.now), *_old_sprints(context.now, first)):
+        context.store.save_sprint(sprint)
     issues = {number: _issue(context, number) for number in range(first, LAST_NUMBER + 1)}
     for issue in issues.values():
         context.store.save_issue(issue, issue.updated)
@@ -68,17 +73,39 @@ def _sprints(now: float) -> tuple[Sprint, ...]:
     )
 
 
+def _old_sprints(now: float, first: int) -> tuple[Sprint, ...]:
+    """Two weeks each, back to the first issue; their ids stay below those that people give out."""
+    fortnight = 14 * _DAY
+    return tuple(
+        Sprint(
+            id=_old_sprint(number),
+            name=f"Итерация {_old_sprint(number)}",
+            state="closed",
+            origin_board=SCRUM_BOARD,
+            boards=[SCRUM_BOARD],
+            start=now - (back + 3) * fortnight,
+            end=now - (back + 2) * fortnight,
+            complete=now - (back + 2) * fortnight,
+        )
+        for back, number in enumerate(range(_RECENT - 1, first - 1, -_OLD_SPRINT))
+    )
+
+
+def _old_sprint(number: int) -> int:
+    return max(20, 99 - (_RECENT - 1 - number) // _OLD_SPRINT)
+
+
 def _issue(context: Context, number: int) -> Issue:
     age = (LAST_NUMBER - number) * _DAY * 0.9 + 2 * _DAY
     is_epic = number % 10 == 0
     author = SERVICE_USER if number % 13 == 0 or number == 1539 else _PEOPLE[number % 3]
-    status = _FLOW[number % len(_FLOW)]
+    status = _FLOW[number % len(_FLOW)] if number >= _RECENT else (REJECTED if number % 9 == 0 else DONE)
     issue = Issue(
         id=10_000 + number,
         project=context.settings.project,
         number=number,
         type_id=EPIC.id if is_epic else BUG.id if number % 7 == 0 else TASK.id,
-        status_id=WAITING.id if is_epic or number in (1533, 1537, 1538) else status.id,
+        status_id=WAITING.id if (is_epic and number >= _RECENT) or number in (1533, 1537, 1538) else status.id,
         summary=_summary(number, is_epic=is_epic),
         priority_id=str(1 + number % 5),
         reporter=author,
@@ -102,6 +129,9 @@ def _issue(context: Context, number: int) -> Issue:
     epic = number - number % 10
     if number % 4 and epic > LAST_NUMBER - context.settings.issues:
         issue.custom["epic_link"] = f"{issue.project}-{epic}"
+    if number < _RECENT:
+        issue.sprint_ids = [_old_sprint(number)] if number % 4 else []
+        return issue
     # What is finished was so in a sprint that is over, never in one that has not begun.
     issue.sprint_ids = [5] if issue.resolution_id else {0: [5], 1: [7], 2: [9], 3: [5, 7]}.get(number % 6, [])
     return issue
@@ -111,7 +141,8 @@ def _summary(number: int, *, is_epic: bool) -> str:
     if is_epic:
         name = _EPICS[number // 10 % len(_EPICS)]
         return name if number >= 1500 else f"{name}, очередь {(1550 - number) // 50}"
-    return f"{_WORK[number % len(_WORK)]} {_OBJECTS[number // 2 % len(_OBJECTS)]}"
+    work = f"{_WORK[number % len(_WORK)]} {_OBJECTS[number // 2 % len(_OBJECTS)]}"
+    return work if number >= _RECENT else f"{work} за {_MONTHS[number % len(_MONTHS)]}"
 
 
 def _link(context: Context, first: Issue, second: Issue, type_id: str) -> None:

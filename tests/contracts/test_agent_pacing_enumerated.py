@@ -77,8 +77,9 @@ class Felt:
 class Paced(AgentWorld):
     """A world whose calls take time, whose Jira has a clock of its own, and that can be put back to a crash."""
 
-    def __init__(self, folder: Path, command_type: str) -> None:
+    def __init__(self, folder: Path, command_type: str, lag: float = 0.0) -> None:
         super().__init__(folder)
+        self.switch(index_lag_seconds=lag)
         self.command_type = command_type
         self.gap = DEFAULT_GAPS[command_type]  # type: ignore[index]
         self.felt: list[Felt] = []
@@ -137,9 +138,9 @@ class Crash:
         world.felt[:] = copy.deepcopy(self._felt)
 
 
-def crashed_at(folder: Path, command_type: str, point: int) -> tuple[Paced, Crash]:
+def crashed_at(folder: Path, command_type: str, point: int, *, lag: float = 0.0) -> tuple[Paced, Crash]:
     folder.mkdir()
-    world = Paced(folder, command_type)
+    world = Paced(folder, command_type, lag)
     world.doom.at = world.doom.points + point
     with pytest.raises(Killed):
         world.run()
