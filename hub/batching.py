@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from hub.errors import Said, Wrong, said_of
+from hub.errors import Said, Wrong
+from hub.wording import one_fault_each, place_of, worded
 from protocol.commands import (
     COMMAND_TYPES,
     MAX_KEYS,
@@ -98,16 +99,18 @@ def _checked_command(index: int, item: object) -> AnyCommand | tuple[Wrong, ...]
         return model.model_validate(dict(item))
     except ValidationError as error:
         valid = [field for field in model.model_fields if field != "type"]
-        return tuple(_wrong(place, found, valid) for found in error.errors(include_url=False))
+        return tuple(
+            _wrong(place, where, found, valid) for where, found in one_fault_each(error.errors(include_url=False))
+        )
 
 
-def _wrong(place: str, found: Mapping[str, Any], valid: Sequence[str]) -> Wrong:
-    """One of pydantic's errors in our shape; past the parameter, `loc` names branches of unions: nothing for people."""
-    field = ".".join([place, *(str(part) for part in found["loc"][:1])])
-    if found["type"] == "extra_forbidden":
+def _wrong(place: str, where: Sequence[str | int], found: Mapping[str, Any], valid: Sequence[str]) -> Wrong:
+    """One of pydantic's errors in our shape, at `where` within the command."""
+    field = ".".join((place, place_of(where))) if where else place
+    if found["type"] == "extra_forbidden" and len(where) == 1:
         detail = Said("is no parameter of this command", "у этой команды нет такого параметра")
-        return Wrong(field, detail, nearest(str(found["loc"][0]), valid))
-    return Wrong(field, said_of(found))
+        return Wrong(field, detail, nearest(str(where[0]), valid))
+    return Wrong(field, *worded(found))
 
 
 def _definitions(raw: Sequence[object]) -> dict[str, list[int]]:

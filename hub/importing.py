@@ -7,7 +7,8 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hub.batching import nearest
-from hub.errors import Said, Wrong, said_of
+from hub.errors import Said, Wrong
+from hub.wording import place_of, worded
 from protocol.commands import Day, Labels, Name, Summary, Text
 from protocol.keys import AnyKey, IssueKey
 
@@ -102,11 +103,11 @@ def _checked(name: str, rows: Sequence[object], model: type[R], faults: list[Wro
 
 def _wrong(name: str, index: int, found: Mapping[str, Any]) -> Wrong:
     place = f"{name}[{index}]"
-    field = ".".join((place, *(str(part) for part in found["loc"][:1])))
+    field = f"{place}.{place_of(found['loc'])}" if found["loc"] else place
     if found["type"] == "extra_forbidden":
         detail = Said("there is no such column", "нет такого столбца")
         return Wrong(field, detail, nearest(str(found["loc"][0]), columns_of(name)))
-    return Wrong(field, said_of(found))
+    return Wrong(field, *worded(found))
 
 
 def _repeated(name: str, rows: Sequence[object]) -> list[Wrong]:

@@ -8,7 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hub.api.bodies import body_as
-from hub.api.context import Context, InContext, InLanguage, OnLink, RequestKey, answered, shown
+from hub.api.context import Context, InContext, InLanguage, Number, OnLink, RequestKey, answered, shown
+from hub.api.document import takes
 from hub.api.parking import Parked, watching_for_withdrawal
 from hub.service.answers import Answer
 from protocol.messages import AgentState, ClaimRequest, Delivery, Report
@@ -18,7 +19,7 @@ _NOTHING: Final[dict[int | str, dict[str, Any]]] = {204: {"description": "nothin
 router = APIRouter(prefix="/api/v1/agent", tags=["agent"])
 
 
-@router.post("/claim", responses={200: {"model": Delivery}, **_NOTHING})
+@router.post("/claim", responses={200: {"model": Delivery}, **_NOTHING}, openapi_extra=takes(ClaimRequest))
 async def claim(
     request: Request,
     context: InContext,
@@ -62,14 +63,19 @@ async def _answer(
 
 
 @router.get("/commands/{command_id}", response_model=Delivery)
-async def command(context: InContext, link: OnLink, command_id: int) -> Response:
+async def command(context: InContext, link: OnLink, command_id: Number) -> Response:
     """The command as it was delivered, with today's status."""
     return shown(await context.call(context.service.delivery, link, command_id))
 
 
-@router.put("/commands/{command_id}/result")
+@router.put("/commands/{command_id}/result", openapi_extra=takes(Report))
 async def report(
-    request: Request, context: InContext, link: OnLink, request_key: RequestKey, language: InLanguage, command_id: int
+    request: Request,
+    context: InContext,
+    link: OnLink,
+    request_key: RequestKey,
+    language: InLanguage,
+    command_id: Number,
 ) -> Response:
     """The agent's final word on a command (queue.md, Report)."""
     said = await body_as(Report, request)
@@ -78,7 +84,7 @@ async def report(
     )
 
 
-@router.post("/heartbeat", status_code=204, response_class=Response)
+@router.post("/heartbeat", status_code=204, response_class=Response, openapi_extra=takes(AgentState))
 async def heartbeat(request: Request, context: InContext, link: OnLink) -> Response:
     """How the agent is, while it has nothing else to say."""
     state = await body_as(AgentState, request)

@@ -8,7 +8,8 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
 from hub.batching import nearest
-from hub.errors import Refusal, Said, Wrong, invalid, said_of
+from hub.errors import Refusal, Said, Wrong, invalid
+from hub.wording import worded
 from protocol.text import has_lone_surrogate
 
 MAX_BODY: Final = 32 * 1024 * 1024  # the relay's own limit of a message: a reading of some thousand issues
@@ -42,7 +43,7 @@ def parsed(raw: bytes) -> Any:
     if not _shallow(value):
         raise _not_json(f"nested deeper than {MAX_DEPTH}")
     if b"\\u" in raw and not _storable(value):  # raw UTF-8 cannot hold half a pair, only an escape can
-        raise _not_json("half of a surrogate pair")
+        raise _not_json("half of a surrogate pair, or a NUL")
     return value
 
 
@@ -102,7 +103,7 @@ def _shallow(value: Any) -> bool:
 
 def _storable(value: Any) -> bool:
     if isinstance(value, str):
-        return not has_lone_surrogate(value)
+        return "\0" not in value and not has_lone_surrogate(value)  # PostgreSQL's texts end at a NUL
     if isinstance(value, dict):
         return all(_storable(name) and _storable(inner) for name, inner in value.items())
     return all(_storable(inner) for inner in value) if isinstance(value, list) else True
@@ -119,7 +120,7 @@ def _too_large() -> Refusal:
 
 def _wrong(model: type[BaseModel], found: Mapping[str, Any]) -> Wrong:
     """One of pydantic's errors in our shape; beside an unknown name stand the known ones most like it."""
-    hint = None
+    detail, hint = worded(found)
     if found["type"] == "extra_forbidden" and len(found["loc"]) == 1:
         hint = nearest(str(found["loc"][0]), list(model.model_fields))
-    return Wrong(".".join(str(part) for part in found["loc"]) or None, said_of(found), hint)
+    return Wrong(".".join(str(part) for part in found["loc"]) or None, detail, hint)

@@ -8,18 +8,30 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, Final, ParamSpec, TypeVar
 
-from fastapi import Depends
+from fastapi import Depends, Header, Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
 from hub.api.parking import ParkingPlace
 from hub.api.problems import language_of
-from hub.errors import Language, Said, Wrong, invalid
+from hub.errors import Language
 from hub.service import Service
 from hub.service.answers import Answer
 
 WORKERS: Final = 8  # one writer at a time anyway; the rest are readers, each with a connection of its own
 _MAX_REQUEST_KEY: Final = 200
+NAME_OF_LINK: Final = r"^[a-z0-9][a-z0-9-]{0,31}$"
+MAX_ID: Final = 2**53  # integers that every JSON reader keeps; the database would take up to 2**63
+Number = Annotated[int, Path(ge=1, le=MAX_ID)]
+LinkName = Annotated[str, Query(pattern=NAME_OF_LINK, description="name of the pair of hub and agent")]
+Key = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=_MAX_REQUEST_KEY,
+        description="the same key gets the same answer, and nothing is done twice",
+    ),
+]
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -54,18 +66,15 @@ async def _context(request: Request) -> Context:
     return found
 
 
-async def _link(request: Request) -> str:
+async def _link(request: Request, link: LinkName = "main") -> str:
     """The relay's apps serve one link each; a person names the link, `main` by default."""
     fixed: str | None = request.app.state.link
-    return fixed if fixed is not None else request.query_params.get("link", "main")
+    return fixed if fixed is not None else link
 
 
-async def _request_key(request: Request) -> str | None:
-    key = request.headers.get("idempotency-key")
-    if key is not None and not 0 < len(key) <= _MAX_REQUEST_KEY:
-        text = Said(f"must be 1 to {_MAX_REQUEST_KEY} characters", f"от 1 до {_MAX_REQUEST_KEY} символов")
-        raise invalid((Wrong("idempotency-key", text),))
-    return key
+async def _request_key(request: Request, idempotency_key: Key = None) -> str | None:
+    """The key together with what it was sent to: one used for something else as well gets no answer of that."""
+    return None if idempotency_key is None else f"{idempotency_key} {request.url.path}"
 
 
 async def _language(request: Request) -> Language:

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from hub.api.bodies import body_as
 from hub.api.context import InContext, OnLink, RequestKey, answered, shown
+from hub.api.document import takes
 from hub.api.people_routes import After, Body, Limit, SomeText
 from hub.importing import MAX_ROWS
 from hub.service.intake import Rows
@@ -80,7 +81,7 @@ async def note(context: InContext, link: OnLink, key: KeyInPath) -> Response:
     return shown(await context.call(context.service.mirror.note, link, key))
 
 
-@router.put("/notes/{key}")
+@router.put("/notes/{key}", openapi_extra=takes(NoteRequest))
 async def put_note(request: Request, context: InContext, link: OnLink, key: KeyInPath) -> Response:
     body = await body_as(NoteRequest, request)
     return shown(await context.call(context.service.mirror.put_note, link, key, body.text))
@@ -92,7 +93,7 @@ async def delete_note(context: InContext, link: OnLink, key: KeyInPath) -> Respo
     return Response(status_code=204)
 
 
-@router.post("/import")
+@router.post("/import", openapi_extra=takes(ImportRequest))
 async def take_import(request: Request, context: InContext, link: OnLink, request_key: RequestKey) -> Response:
     """Take issues and notes in and look for links; everything is checked before anything is written."""
     body = await body_as(ImportRequest, request)

@@ -10,7 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from hub.api.bodies import body_as
-from hub.api.context import Context, InContext, InLanguage, OnLink, RequestKey, answered, shown
+from hub.api.context import MAX_ID, Context, InContext, InLanguage, Number, OnLink, RequestKey, answered, shown
+from hub.api.document import takes
 from hub.batching import MAX_COMMANDS
 from protocol.commands import CommandType, Name
 from protocol.keys import ANY_KEY_PATTERN, AnyKey
@@ -19,11 +20,14 @@ from protocol.messages import Status
 router = APIRouter(prefix="/api/v1")
 _KEEP_ALIVE_SECONDS: Final = 15.0
 _MAX_GAPS: Final = 20
+_NO_NUL: Final = r"^[^\x00]*$"  # a text with it is stored by no PostgreSQL
 Limit = Annotated[int, Query(ge=1, le=1_000)]
-Before = Annotated[int | None, Query(alias="cursor", ge=1, description="the cursor of the page before")]
-After = Annotated[str | None, Query(alias="cursor", max_length=100, description="the cursor of the page before")]
+Before = Annotated[int | None, Query(alias="cursor", ge=1, le=MAX_ID, description="the cursor of the page before")]
+After = Annotated[
+    str | None, Query(alias="cursor", max_length=100, pattern=_NO_NUL, description="the cursor of the page before")
+]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-SomeText = Annotated[str | None, Query(max_length=200)]
+SomeText = Annotated[str | None, Query(max_length=200, pattern=_NO_NUL)]
 
 
 class Body(BaseModel):
@@ -69,7 +73,7 @@ class SettingsRequest(Body):
     paused: bool | str | None = None
 
 
-@router.post("/batches", status_code=201)
+@router.post("/batches", status_code=201, openapi_extra=takes(BatchRequest))
 async def create_batch(request: Request, context: InContext, link: OnLink, request_key: RequestKey) -> Response:
     body = await body_as(BatchRequest, request)
     answer = await context.call(
@@ -94,25 +98,25 @@ async def batches(
 
 
 @router.get("/batches/{batch_id}")
-async def batch(context: InContext, link: OnLink, batch_id: int) -> Response:
+async def batch(context: InContext, link: OnLink, batch_id: Number) -> Response:
     return shown(await context.call(context.service.batch, link, batch_id))
 
 
-@router.post("/batches/{batch_id}/cancel")
-async def cancel_batch(request: Request, context: InContext, link: OnLink, batch_id: int) -> Response:
+@router.post("/batches/{batch_id}/cancel", openapi_extra=takes(ByWhom, optional=True))
+async def cancel_batch(request: Request, context: InContext, link: OnLink, batch_id: Number) -> Response:
     body = await body_as(ByWhom, request, optional=True)
     return shown(await context.call(context.service.cancel_batch, link, batch_id, body.author))
 
 
-@router.post("/batches/{batch_id}/approve")
-async def approve_batch(request: Request, context: InContext, link: OnLink, batch_id: int) -> Response:
+@router.post("/batches/{batch_id}/approve", openapi_extra=takes(ApproveRequest, optional=True))
+async def approve_batch(request: Request, context: InContext, link: OnLink, batch_id: Number) -> Response:
     """A person lets a held batch go out; with `digest` only while the mirror shows what he saw of it."""
     body = await body_as(ApproveRequest, request, optional=True)
     return shown(await context.call(context.service.approve_batch, link, batch_id, digest=body.digest))
 
 
-@router.post("/batches/{batch_id}/retry", status_code=201)
-async def retry_batch(request: Request, context: InContext, link: OnLink, batch_id: int) -> Response:
+@router.post("/batches/{batch_id}/retry", status_code=201, openapi_extra=takes(ByWhom, optional=True))
+async def retry_batch(request: Request, context: InContext, link: OnLink, batch_id: Number) -> Response:
     body = await body_as(ByWhom, request, optional=True)
     return shown(await context.call(context.service.retry_batch, link, batch_id, body.author), 201)
 
@@ -124,7 +128,7 @@ async def commands(
     status: Status | None = None,
     type: CommandType | None = None,  # noqa: A002  # the query parameter's name
     key: Annotated[str | None, Query(pattern=ANY_KEY_PATTERN)] = None,
-    batch: int | None = None,
+    batch: Annotated[int | None, Query(ge=1, le=MAX_ID)] = None,
     text: SomeText = None,
     limit: Limit = 50,
     before: Before = None,
@@ -135,13 +139,13 @@ async def commands(
 
 
 @router.get("/commands/{command_id}")
-async def command(context: InContext, link: OnLink, command_id: int) -> Response:
+async def command(context: InContext, link: OnLink, command_id: Number) -> Response:
     return shown(await context.call(context.service.command, link, command_id))
 
 
-@router.post("/commands/{command_id}/cancel")
+@router.post("/commands/{command_id}/cancel", openapi_extra=takes(CancelRequest, optional=True))
 async def cancel_command(
-    request: Request, context: InContext, link: OnLink, language: InLanguage, command_id: int
+    request: Request, context: InContext, link: OnLink, language: InLanguage, command_id: Number
 ) -> Response:
     """Cancel a queued command; with `force` also one the agent may be executing, and then there is a `warning`."""
     body = await body_as(CancelRequest, request, optional=True)
@@ -149,13 +153,13 @@ async def cancel_command(
     return shown(await context.call(cancel, link, command_id, body.author, force=body.force, language=language))
 
 
-@router.post("/commands/{command_id}/retry", status_code=201)
-async def retry_command(request: Request, context: InContext, link: OnLink, command_id: int) -> Response:
+@router.post("/commands/{command_id}/retry", status_code=201, openapi_extra=takes(ByWhom, optional=True))
+async def retry_command(request: Request, context: InContext, link: OnLink, command_id: Number) -> Response:
     body = await body_as(ByWhom, request, optional=True)
     return shown(await context.call(context.service.retry_command, link, command_id, body.author), 201)
 
 
-@router.post("/refresh", status_code=201)
+@router.post("/refresh", status_code=201, openapi_extra=takes(RefreshRequest))
 async def refresh(request: Request, context: InContext, link: OnLink, request_key: RequestKey) -> Response:
     body = await body_as(RefreshRequest, request)
     wish = body.model_dump(exclude={"author"}, exclude_none=True, mode="json")
@@ -168,7 +172,7 @@ async def settings(context: InContext, link: OnLink) -> Response:
     return shown(await context.call(context.service.settings, link))
 
 
-@router.put("/settings")
+@router.put("/settings", openapi_extra=takes(SettingsRequest))
 async def put_settings(request: Request, context: InContext, link: OnLink) -> Response:
     body = await body_as(SettingsRequest, request)
     wanted = body.model_dump(exclude_unset=True)
@@ -182,7 +186,7 @@ async def status(request: Request, context: InContext, link: OnLink) -> Response
     return shown({**found, "relay": None if relay_status is None else relay_status()})
 
 
-@router.post("/adopt")
+@router.post("/adopt", openapi_extra=takes(ByWhom, optional=True))
 async def adopt(request: Request, context: InContext, link: OnLink) -> Response:
     """Another agent may take the link over: the next one that claims."""
     await body_as(ByWhom, request, optional=True)
@@ -191,7 +195,7 @@ async def adopt(request: Request, context: InContext, link: OnLink) -> Response:
 
 @router.get("/events")
 async def events(
-    context: InContext, link: OnLink, after: Annotated[int | None, Query(ge=0)] = None
+    context: InContext, link: OnLink, after: Annotated[int | None, Query(ge=0, le=MAX_ID)] = None
 ) -> StreamingResponse:
     """Moves of commands as server-sent events, from now on or from the event `after`."""
     start = after if after is not None else await context.call(context.service.newest_event)

@@ -8,7 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hub.api.bodies import body_as
-from hub.api.context import InContext, InLanguage, OnLink, RequestKey, answered, shown
+from hub.api.context import InContext, InLanguage, Number, OnLink, RequestKey, answered, shown
+from hub.api.document import takes
 from hub.api.people_routes import Body, Digest
 from hub.batching import MAX_COMMANDS
 from hub.service.plans import PlanWish
@@ -35,7 +36,7 @@ class ApplyRequest(Body):
     held: bool = False
 
 
-@router.post("/plans", status_code=201)
+@router.post("/plans", status_code=201, openapi_extra=takes(PlanRequest))
 async def make_plan(
     request: Request, context: InContext, link: OnLink, language: InLanguage, request_key: RequestKey
 ) -> Response:
@@ -47,14 +48,14 @@ async def make_plan(
 
 
 @router.get("/plans/{plan_id}")
-async def plan(context: InContext, link: OnLink, language: InLanguage, plan_id: int) -> Response:
+async def plan(context: InContext, link: OnLink, language: InLanguage, plan_id: Number) -> Response:
     """The plan beside the mirror of this moment."""
     return shown(await context.call(context.service.plans.plan, link, plan_id, language=language))
 
 
-@router.post("/plans/{plan_id}/apply", status_code=201)
+@router.post("/plans/{plan_id}/apply", status_code=201, openapi_extra=takes(ApplyRequest))
 async def apply_plan(
-    request: Request, context: InContext, link: OnLink, request_key: RequestKey, plan_id: int
+    request: Request, context: InContext, link: OnLink, request_key: RequestKey, plan_id: Number
 ) -> Response:
     """Make the batch, unless the batch or the mirror changed since the plan of that digest."""
     body = await body_as(ApplyRequest, request)
@@ -72,6 +73,6 @@ async def apply_plan(
 
 
 @router.get("/batches/{batch_id}/plan")
-async def batch_plan(context: InContext, link: OnLink, language: InLanguage, batch_id: int) -> Response:
+async def batch_plan(context: InContext, link: OnLink, language: InLanguage, batch_id: Number) -> Response:
     """What is left of a batch beside the mirror of this moment."""
     return shown(await context.call(context.service.plans.of_batch, link, batch_id, language=language))

@@ -10,7 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hub.errors import Language, Refusal, Said, Wrong, invalid, said_of
+from hub.errors import Language, Refusal, Said, Wrong, invalid
+from hub.wording import worded
 
 _log = logging.getLogger(__name__)
 _BY_STATUS = {401: "unauthorised", 403: "forbidden", 404: "not_found", 405: "method_not_allowed", 413: "too_large"}
@@ -86,4 +87,4 @@ def _of_status(status: int, request: Request) -> Refusal:
 
 def _wrong(found: Any) -> Wrong:
     place = [str(part) for part in found["loc"] if part not in ("query", "path", "body", "header")]
-    return Wrong(".".join(place) or None, said_of(found))
+    return Wrong(".".join(place) or None, *worded(found))

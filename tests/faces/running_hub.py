@@ -11,6 +11,7 @@ import uvicorn
 
 from hub.api import create_app
 from hub.api.context import Context
+from hub.backup import FolderBackups
 from hub.cli.home import make_home, read_token, settings_of
 from hub.service import Service
 from hub.store.connection import Database
@@ -41,11 +42,13 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def running_hub(home: Path) -> Iterator[RunningHub]:
-    """The hub of a fresh home, until the end of the block."""
+def running_hub(home: Path, *, copies: bool = False) -> Iterator[RunningHub]:
+    """The hub of a fresh home, until the end of the block; with `copies` it makes backups."""
     make_home(home, {})
-    settings = settings_of(home)
-    service = Service(Database(settings.database, synchronous="normal"), clock=SystemClock(), ids=SystemIds())
+    settings, clock = settings_of(home), SystemClock()
+    backups = FolderBackups(settings.database, settings.backups, clock) if copies else None
+    database = Database(settings.database, synchronous="normal")
+    service = Service(database, clock=clock, ids=SystemIds(), backups=backups)
     context = Context(service)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         host = f"127.0.0.1:{listener.getsockname()[1]}"

@@ -50,7 +50,6 @@ def found(hub: SmallHub, **query: Any) -> list[str]:
         ("*", []),
         ("AND OR NOT", []),
         ("summary:x", []),
-        ("\0", ["AURORA-1533", "AURORA-1534", "AURORA-8", "AURORA-9", "BOREAS-15", "BOREAS-7"]),
     ],
 )
 def test_parts_of_words_and_keys_are_found_in_either_case(hub: SmallHub, text: str, keys: list[str]) -> None:

@@ -48,7 +48,7 @@ class BatchFile:
         near = next((name for name in _outwards(fault.field or "") if name in self.positions), "")
         position = self.positions.get(near, _START)
         bare = [name for name in self.unquoted if name == near or name.startswith(f"{near}[")]
-        if near and bare and self._takes_text(near) and (near in bare or "valid string" in fault.detail):
+        if near and bare and self._takes_text(near) and (near in bare or fault.detail == "must be a text"):
             for name in bare:
                 text = self.unquoted[name]
                 what = f"{text} is read as {_KINDS[type(self._value(name))]}, a text is needed"
