@@ -1,5 +1,6 @@
 """Requests and replies over an unreliable folder: `Client` on one side, `Server` on the other, nothing else between."""
 
+from relay.asynchronous import AsyncClient, AsyncServer
 from relay.calls import Reply, Request
 from relay.client import Client
 from relay.errors import (
@@ -29,6 +30,8 @@ from relay.server import Server
 __all__ = [
     "AlreadyPaired",
     "AlreadyRunning",
+    "AsyncClient",
+    "AsyncServer",
     "Client",
     "DeliveryLimitExceeded",
     "HandlerUnavailable",

@@ -75,17 +75,22 @@ def pair(
 @app.command()
 def serve(
     folder: LinkFolder,
-    target: Annotated[str, typer.Argument(help="module:app (ASGI) or an upstream such as http://127.0.0.1:8787.")],
+    target: Annotated[str | None, typer.Argument(help="module:app, an ASGI app.")] = None,
+    upstream: Annotated[str | None, typer.Option(help="An HTTP server, such as http://127.0.0.1:8787.")] = None,
     side: SideName = "hub",
     state: StateFolder = None,
     durability: Durable = "full",
 ) -> None:
     """Answer the other side's requests with an ASGI app or an HTTP server, until interrupted."""
     settings: dict[str, Any] = {"side": _side(side), "state_dir": state, "durability": _durability(durability)}
-    if target.startswith(("http://", "https://")):
-        server = Server.for_url(folder, target, **settings)
+    if target is not None and target.startswith(("http://", "https://")):
+        target, upstream = None, target
+    if (target is None) == (upstream is None):
+        _refuse("serve one of both: module:app, or --upstream URL")
+    if upstream is not None:
+        server = Server.for_url(folder, upstream, **settings)
     else:
-        server = Server.for_asgi(folder, _app_named(target), **settings)
+        server = Server.for_asgi(folder, _app_named(target or ""), **settings)
     _serve_until_stopped(server)
 
 

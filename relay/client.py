@@ -77,6 +77,10 @@ class _Ask:
     parcels: tuple[Parcel, ...]
     waiter: Waiter
 
+    @property
+    def request_id(self) -> str:
+        return self.request.id
+
 
 @dataclass(frozen=True, slots=True)
 class _Resume:
@@ -88,6 +92,9 @@ class _Resume:
 class _GiveUp:
     request_id: str
     waiter: Waiter
+
+
+Pending = _Ask | _Resume
 
 
 class ClientExchange:
@@ -259,28 +266,18 @@ class Client:
         Raises `RelayTimeout` (outcome unknown; `PeerOffline` where the other side never took the request),
         `ShareUnavailable`, `QueueFull`, `MessageTooLarge`, `DeliveryLimitExceeded`, `RelayClosed`.
         """
-        content, pairs = body_bytes(body, headers)
-        if len(content) > self._driver.profile.max_message_bytes:
-            limit = self._driver.profile.max_message_bytes
-            raise MessageTooLarge(f"the body has {len(content)} bytes, {limit} at most")
-        if request_id is None:
-            request_id = self._driver.ids.new_id()
-        elif re.fullmatch(REQUEST_ID_PATTERN, request_id) is None:
-            raise ValueError(f"{request_id!r} is no request id: {REQUEST_ID_PATTERN}")
-        head = RequestHead(method.upper(), path, pairs)
-        if (problem := head_problem(head)) is not None:
-            raise ValueError(f"this request cannot be sent: {problem}")
-        request = Message("request", request_id, head, content)
-        waiter = self._waiter()
-        return self._wait(_Ask(request, parcels_of(request), waiter), request_id, waiter, timeout)
+        pending = self.pending_call(self._waiter(), method, path, body, headers=headers, request_id=request_id)
+        self.submit(pending)
+        return self.outcome(pending, timeout, waited=pending.waiter.wait(timeout))
 
     def resume(self, request_id: str, *, timeout: float = 30.0) -> Reply:
         """Wait (again) for the reply to a request that was given up, in this process or an earlier one. Seconds.
 
         Raises what `call` does, and `UnknownRequest` where nothing is kept of it here: `call` it again then.
         """
-        waiter = self._waiter()
-        return self._wait(_Resume(request_id, waiter), request_id, waiter, timeout)
+        pending = self.pending_resume(self._waiter(), request_id)
+        self.submit(pending)
+        return self.outcome(pending, timeout, waited=pending.waiter.wait(timeout))
 
     def status(self) -> RelayStatus:
         """How the link is; never blocks."""
@@ -302,14 +299,54 @@ class Client:
         """A place for one caller to wait; where no thread drives the client, the caller has to do it meanwhile."""
         return Waiter()
 
-    def _wait(self, item: _Ask | _Resume, request_id: str, waiter: Waiter, timeout: float) -> Reply:
+    # --- the steps of a call, for callers that wait in another way
+
+    def pending_call(
+        self,
+        waiter: Waiter,
+        method: str,
+        path: str,
+        body: Any,
+        *,
+        headers: Mapping[str, str] | None,
+        request_id: str | None,
+    ) -> Pending:
+        """A request checked and packed; nothing is under way yet."""
+        content, pairs = body_bytes(body, headers)
+        if len(content) > self._driver.profile.max_message_bytes:
+            limit = self._driver.profile.max_message_bytes
+            raise MessageTooLarge(f"the body has {len(content)} bytes, {limit} at most")
+        if request_id is None:
+            request_id = self._driver.ids.new_id()
+        elif re.fullmatch(REQUEST_ID_PATTERN, request_id) is None:
+            raise ValueError(f"{request_id!r} is no request id: {REQUEST_ID_PATTERN}")
+        head = RequestHead(method.upper(), path, pairs)
+        if (problem := head_problem(head)) is not None:
+            raise ValueError(f"this request cannot be sent: {problem}")
+        request = Message("request", request_id, head, content)
+        return _Ask(request, parcels_of(request), waiter)
+
+    def pending_resume(self, waiter: Waiter, request_id: str) -> Pending:
+        """A request that is kept here, to be asked again."""
+        return _Resume(request_id, waiter)
+
+    def submit(self, pending: Pending) -> None:
+        """Send it on its way."""
         if not self._driver.running:
             raise RelayClosed("the client is closed")
         if not self._driver.has_room():
             raise QueueFull("too many requests wait to be sent; try again when some are answered")
-        self._driver.submit(item)
-        if not waiter.wait(timeout):
-            self._driver.submit(_GiveUp(request_id, waiter))
+        self._driver.submit(pending)
+
+    def give_up(self, pending: Pending) -> None:
+        """Nobody waits for it any more."""
+        self._driver.submit(_GiveUp(pending.request_id, pending.waiter))
+
+    def outcome(self, pending: Pending, timeout: float, *, waited: bool) -> Reply:
+        """What came of it: `waited` successfully, or until the timeout."""
+        request_id, waiter = pending.request_id, pending.waiter
+        if not waited:
+            self.give_up(pending)
             raise self._silence(request_id, waiter, timeout)
         if waiter.error is not None:
             raise waiter.error

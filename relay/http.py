@@ -1,13 +1,15 @@
 """The relay as an httpx2 transport, and any HTTP server as a relay handler."""
 
-import asyncio
 import os
+import string
 from collections.abc import Callable
 from typing import Any, Final
+from urllib.parse import quote
 
 import httpx2
 
-from relay.calls import Reply, Request
+from relay.asynchronous import AsyncClient
+from relay.calls import Reply, Request, joined
 from relay.client import Client
 from relay.errors import MessageTooLarge, PeerOffline, QueueFull, RelayError, RelayTimeout
 
@@ -37,63 +39,90 @@ class FolderTransport(httpx2.BaseTransport):
         self._client = folder if isinstance(folder, Client) else Client(folder, **settings)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        return self._send(request, request.read())
+        asked = _asked(request, request.read(), self._client.new_id)
+        try:
+            reply = self._client.call(asked.pop("method"), asked.pop("path"), asked.pop("body"), **asked)
+        except RelayError as error:
+            raise _fault(error, request) from error
+        return _response(reply, request)
 
     def close(self) -> None:
         if self._owned:
             self._client.close()
 
-    def _send(self, request: httpx2.Request, body: bytes) -> httpx2.Response:
-        headers = {name: value for name, value in request.headers.items() if name not in _HOP_BY_HOP}
-        request_id = headers.pop("idempotency-key", None) or self._client.new_id()
-        request.extensions = {**request.extensions, "relay": {"request_id": request_id}}
-        limits = request.extensions.get("timeout") or {}
-        timeout = limits.get("read", DEFAULT_TIMEOUT)
-        path = request.url.raw_path.decode("ascii")
-        try:
-            reply = self._client.call(
-                request.method,
-                path,
-                body or None,
-                headers=headers,
-                timeout=DEFAULT_TIMEOUT if timeout is None else timeout,
-                request_id=request_id,
-            )
-        except RelayError as error:
-            kind = next(theirs for ours, theirs in _FAULTS if isinstance(error, ours))
-            raise kind(str(error), request=request) from error
-        return httpx2.Response(reply.status, headers=_header_list(reply), content=reply.body, request=request)
-
 
 class AsyncFolderTransport(httpx2.AsyncBaseTransport):
-    """The same for `httpx2.AsyncClient`; waits in threads."""
+    """The same for `httpx2.AsyncClient`; a request whose task is cancelled is withdrawn."""
 
-    def __init__(self, folder: str | os.PathLike[str] | Client, **settings: Any) -> None:
-        self._transport = FolderTransport(folder, **settings)
+    def __init__(self, folder: str | os.PathLike[str] | Client | AsyncClient, **settings: Any) -> None:
+        self._owned = not isinstance(folder, AsyncClient)
+        self._client = folder if isinstance(folder, AsyncClient) else AsyncClient(folder, **settings)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         body = await request.aread()
-        return await asyncio.to_thread(self._transport._send, request, body)
+        client = await self._client.start()
+        asked = _asked(request, body, client.new_id)
+        try:
+            reply = await self._client.call(asked.pop("method"), asked.pop("path"), asked.pop("body"), **asked)
+        except RelayError as error:
+            raise _fault(error, request) from error
+        return _response(reply, request)
 
     async def aclose(self) -> None:
-        await asyncio.to_thread(self._transport.close)
+        if self._owned:
+            await self._client.close()
 
 
-def upstream_handler(url: str) -> Callable[[Request], Reply]:
+def _asked(request: httpx2.Request, body: bytes, new_id: Callable[[], str]) -> dict[str, Any]:
+    headers = {name: value for name, value in request.headers.items() if name not in _HOP_BY_HOP}
+    request_id = headers.pop("idempotency-key", None) or new_id()
+    request.extensions = {**request.extensions, "relay": {"request_id": request_id}}
+    timeout = (request.extensions.get("timeout") or {}).get("read", DEFAULT_TIMEOUT)
+    return {
+        "method": request.method,
+        "path": request.url.raw_path.decode("ascii"),
+        "body": body or None,
+        "headers": headers,
+        "timeout": DEFAULT_TIMEOUT if timeout is None else timeout,
+        "request_id": request_id,
+    }
+
+
+def _fault(error: RelayError, request: httpx2.Request) -> httpx2.TransportError:
+    kind = next(theirs for ours, theirs in _FAULTS if isinstance(error, ours))
+    return kind(str(error), request=request)
+
+
+def _response(reply: Reply, request: httpx2.Request) -> httpx2.Response:
+    return httpx2.Response(reply.status, headers=_header_list(reply), content=reply.body, request=request)
+
+
+class Upstream:
     """A handler that asks the HTTP server at `url`."""
-    upstream = httpx2.Client(base_url=url, timeout=httpx2.Timeout(300.0, connect=10.0), trust_env=False)
 
-    def handler(request: Request) -> Reply:
+    def __init__(self, url: str) -> None:
+        self._base = httpx2.URL(url)
+        self._client = httpx2.Client(timeout=httpx2.Timeout(300.0, connect=10.0), trust_env=False)
+
+    def __call__(self, request: Request) -> Reply:
         headers = {name: value for name, value in request.headers.items() if name not in _HOP_BY_HOP | {"host"}}
+        url = _below(self._base, request.path)
         try:
-            answer = upstream.request(request.method, request.path, content=request.body, headers=headers)
+            answer = self._client.request(request.method, url, content=request.body, headers=headers)
         except httpx2.TransportError as error:
-            return Reply.of({"code": "unavailable", "title": "no answer", "detail": f"{url}: {error}"}, 502)
+            return Reply.of({"code": "unavailable", "title": "no answer", "detail": f"{self._base}: {error}"}, 502)
         # The body is decoded already, so it is not encoded any more.
-        kept = {n: v for n, v in answer.headers.items() if n not in _HOP_BY_HOP | {"content-encoding"}}
-        return Reply(answer.status_code, kept, answer.content)
+        pairs = [[n, v] for n, v in answer.headers.multi_items() if n not in _HOP_BY_HOP | {"content-encoding"}]
+        return Reply(answer.status_code, joined(pairs), answer.content)
 
-    return handler
+    def close(self) -> None:
+        """Give the connections back."""
+        self._client.close()
+
+
+def _below(base: httpx2.URL, path: str) -> httpx2.URL:
+    """The address of `path` on the upstream; never another host, whatever the path looks like."""
+    return base.copy_with(raw_path=base.raw_path.rstrip(b"/") + quote(path, safe=string.punctuation).encode("ascii"))
 
 
 def _header_list(reply: Reply) -> list[tuple[str, str]]:

@@ -301,14 +301,18 @@ class Server:
         self._driver = SideDriver(settings, self._exchange)
         self._exchange.attach(self._driver)
         self._name = f"relay-{settings.side}"
+        self._at_end: Callable[[], None] | None = None
         self._ended = threading.Event()
 
     @classmethod
     def for_url(cls, folder: str | os.PathLike[str] | Folder, url: str, **settings: Any) -> Self:
         """A server that hands every request on to the HTTP server at `url`, such as `http://127.0.0.1:8787`."""
-        from relay.http import upstream_handler  # httpx2 costs 100 ms at start-up; only this needs it
+        from relay.http import Upstream  # httpx2 costs 100 ms at start-up; only this needs it
 
-        return cls(folder, upstream_handler(url), **settings)
+        upstream = Upstream(url)
+        server = cls(folder, upstream, **settings)
+        server._at_end = upstream.close
+        return server
 
     def start(self) -> Self:
         """Begin in threads of its own. Raises `AlreadyRunning`, `ProtocolMismatch`, `UnsafeState`."""
@@ -318,6 +322,8 @@ class Server:
     def stop(self) -> None:
         """End in good order: handlers that run are stopped, and run again under the next server."""
         self._driver.stop()
+        if self._at_end is not None:
+            self._at_end()
         self._ended.set()
 
     def serve_forever(self) -> None:
