@@ -1,5 +1,6 @@
 """Two real processes, each behind a fault-injecting mount of its own: nothing lost, nothing doubled, no hand needed."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.contracts.shares.faults import Faults
-from tests.contracts.shares.mounts import FaultMount, names, need, wait_until
-from tests.contracts.shares.traffic import FULL, SIDES, Side, Traffic, make_links, traffic
+from tests.contracts.shares.mounts import FaultMount, need, wait_until
+from tests.contracts.shares.traffic import FULL, SIDES, Side, Traffic, files_below, lay_decoy, make_links, traffic
 
 COUNT = 80 if FULL else 40
 SECONDS = 120.0
@@ -68,6 +69,8 @@ def at_work(tmp_path: Path, **orders: Any) -> Iterator[tuple[Mounts, Traffic]]:
     backing = tmp_path / "backing"
     backing.mkdir()
     make_links(backing)
+    for side in SIDES:
+        lay_decoy(tmp_path / side)
     chosen = {"count": COUNT, "callers": 32, "large_every": 40} | orders
     with (
         FaultMount(backing, tmp_path / "hub") as hub,
@@ -187,11 +190,13 @@ def test_a_killed_mount_and_the_plain_folder_under_it_take_nothing_away(tmp_path
         run.wait_for_word("agent", "lost")
         mounts["agent"].unmount()
         run.wait_for_word("agent", "lost")
-        assert names(mounts["agent"].point) == []
+        time.sleep(1.0)
+        assert files_below(mounts["agent"].point) == []
         mounts["agent"].mount()
         run.wait_for(COUNT, SECONDS)
         mounts["hub"].unmount()
         run.kill_and_restart("hub")  # started while its share is not there
-        assert names(mounts["hub"].point) == []
+        time.sleep(1.0)
+        assert files_below(mounts["hub"].point) == []
         mounts["hub"].mount()
         run.wait_for_all(SECONDS)

@@ -89,8 +89,12 @@ class Mount:
                 # mfusepy would rather take the libfuse 2 that a machine may have besides.
                 env={**os.environ, "FUSE_LIBRARY_PATH": LIBFUSE or ""},
             )
-        wait_until(lambda: is_mounted(self.point) or process.poll() is not None, f"mount of {self.point}")
-        assert process.poll() is None, f"the mount's process ended: {self._log.read_text(encoding='utf-8')}"
+        try:
+            wait_until(lambda: is_mounted(self.point) or process.poll() is not None, f"mount of {self.point}")
+            assert process.poll() is None, f"the mount's process ended: {self._log.read_text(encoding='utf-8')}"
+        except AssertionError:
+            self.unmount()
+            raise
 
     def kill(self) -> None:
         """The process dies at once; the mount point stays and answers ENOTCONN."""

@@ -33,6 +33,17 @@ def make_links(share: Path) -> None:
         create_link(share / name, name)
 
 
+def lay_decoy(point: Path) -> None:
+    """Empty folders of both links where a share is going to be mounted, as an `init` before the first mount leaves."""
+    for name in LINK_SERVED_BY.values():
+        for side in SIDES:
+            (point / name / f"to-{side}" / ".tmp").mkdir(parents=True)
+
+
+def files_below(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if not path.is_dir()]
+
+
 class StationProcess:
     """A station's process: started, killed, stopped and started again with the same home."""
 
