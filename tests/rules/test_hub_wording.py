@@ -9,6 +9,64 @@ from hub.batching import Rejected, checked_batch
 KEY = "AURORA-1"
 
 
+MISTAKES: list[tuple[dict[str, Any], tuple[str, str, str]]] = [
+    (
+        {"type": "ensure_fields", "key": "aurora-1", "duedate": "2026-10-23"},
+        ("key", "'aurora-1' is no issue key", "did you mean AURORA-1?"),
+    ),
+    (
+        {"type": "ensure_fields", "key": "AURORA", "duedate": "2026-10-23"},
+        ("key", "'AURORA' is no issue key", "write it as AURORA-1533, or as new:1 for an issue this batch creates"),
+    ),
+    (
+        {"type": "ensure_fields", "key": KEY, "duedate": "23.10.2026"},
+        ("duedate", "'23.10.2026' is no date", "write year, month, day: 2026-10-23"),
+    ),
+    (
+        {"type": "ensure_fields", "key": KEY, "duedate": "tomorrow"},
+        ("duedate", "'tomorrow' is no date", "write year, month, day: 2026-10-23"),
+    ),
+    (
+        {"type": "ensure_comment", "key": KEY, "marker": "a b", "body": "x"},
+        ("marker", "'a b' is no marker", "3 to 64 Latin letters, digits and : # . _ -, no blanks"),
+    ),
+    (
+        {"type": "ensure_issue", "temp_key": "1", "summary": "x"},
+        ("temp_key", "'1' is no temporary key", "write new: and a number, such as new:1"),
+    ),
+    (
+        {"type": "ensure_issue", "temp_key": "new:1", "summary": "x", "issue_type": "epik"},
+        ("issue_type", "'epik' is none of task, epic", "did you mean epic?"),
+    ),
+    ({"type": "ensure_status", "key": KEY, "target": []}, ("target", "is empty", "")),
+    ({"type": "ensure_status", "key": KEY, "target": ["a", ""]}, ("target[1]", "is empty", "")),
+    ({"type": "ensure_status", "key": KEY, "target": ["a", 1]}, ("target[1]", "must be a text", "")),
+    ({"type": "ensure_status", "key": KEY, "target": 5}, ("target", "is of no form this may have", "")),
+    ({"type": "ensure_sprint", "key": KEY, "sprint": {"id": "x"}}, ("sprint.id", "must be a whole number", "")),
+    ({"type": "ensure_sprint", "key": KEY, "sprint": {}}, ("sprint.id", "is missing", "")),
+    ({"type": "ensure_sprint", "key": KEY, "sprint": ""}, ("sprint", "is empty", "")),
+    ({"type": "ensure_sprint", "key": KEY, "sprint": "x" * 300}, ("sprint", "is longer than 255", "")),
+    (
+        {"type": "ensure_fields", "key": KEY, "labels_add": ["a", "b c"]},
+        ("labels_add[1]", "'b c' is empty or has a blank in it; a label is one word", ""),
+    ),
+    ({"type": "ensure_fields", "key": KEY, "labels_add": "a"}, ("labels_add", "must be a list", "")),
+    ({"type": "refresh", "keys": []}, ("keys", "is empty", "")),
+    (
+        {"type": "refresh", "keys": [KEY, "x-1"]},
+        (
+            "keys[1]",
+            "'x-1' is no issue key",
+            "write it as AURORA-1533, or as new:1 for an issue this batch creates",
+        ),
+    ),
+    (
+        {"type": "ensure_link", "source": KEY, "target": "AURORA-2", "link_type": "x", "replace": "yes"},
+        ("replace", "must be true or false", ""),
+    ),
+]
+
+
 def told(**command: Any) -> list[tuple[str, str, str]]:
     """Field (within the command), detail and hint of each fault."""
     answer = checked_batch([command])
@@ -23,65 +81,7 @@ def told(**command: Any) -> list[tuple[str, str, str]]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("command", "fault"),
-    [
-        (
-            {"type": "ensure_fields", "key": "aurora-1", "duedate": "2026-10-23"},
-            ("key", "'aurora-1' is no issue key", "did you mean AURORA-1?"),
-        ),
-        (
-            {"type": "ensure_fields", "key": "AURORA", "duedate": "2026-10-23"},
-            ("key", "'AURORA' is no issue key", "write it as AURORA-1533, or as new:1 for an issue this batch creates"),
-        ),
-        (
-            {"type": "ensure_fields", "key": KEY, "duedate": "23.10.2026"},
-            ("duedate", "'23.10.2026' is no date", "write year, month, day: 2026-10-23"),
-        ),
-        (
-            {"type": "ensure_fields", "key": KEY, "duedate": "tomorrow"},
-            ("duedate", "'tomorrow' is no date", "write year, month, day: 2026-10-23"),
-        ),
-        (
-            {"type": "ensure_comment", "key": KEY, "marker": "a b", "body": "x"},
-            ("marker", "'a b' is no marker", "3 to 64 Latin letters, digits and : # . _ -, no blanks"),
-        ),
-        (
-            {"type": "ensure_issue", "temp_key": "1", "summary": "x"},
-            ("temp_key", "'1' is no temporary key", "write new: and a number, such as new:1"),
-        ),
-        (
-            {"type": "ensure_issue", "temp_key": "new:1", "summary": "x", "issue_type": "epik"},
-            ("issue_type", "'epik' is none of task, epic", "did you mean epic?"),
-        ),
-        ({"type": "ensure_status", "key": KEY, "target": []}, ("target", "is empty", "")),
-        ({"type": "ensure_status", "key": KEY, "target": ["a", ""]}, ("target[1]", "is empty", "")),
-        ({"type": "ensure_status", "key": KEY, "target": ["a", 1]}, ("target[1]", "must be a text", "")),
-        ({"type": "ensure_status", "key": KEY, "target": 5}, ("target", "is of no form this may have", "")),
-        ({"type": "ensure_sprint", "key": KEY, "sprint": {"id": "x"}}, ("sprint.id", "must be a whole number", "")),
-        ({"type": "ensure_sprint", "key": KEY, "sprint": {}}, ("sprint.id", "is missing", "")),
-        ({"type": "ensure_sprint", "key": KEY, "sprint": ""}, ("sprint", "is empty", "")),
-        ({"type": "ensure_sprint", "key": KEY, "sprint": "x" * 300}, ("sprint", "is longer than 255", "")),
-        (
-            {"type": "ensure_fields", "key": KEY, "labels_add": ["a", "b c"]},
-            ("labels_add[1]", "'b c' is empty or has a blank in it; a label is one word", ""),
-        ),
-        ({"type": "ensure_fields", "key": KEY, "labels_add": "a"}, ("labels_add", "must be a list", "")),
-        ({"type": "refresh", "keys": []}, ("keys", "is empty", "")),
-        (
-            {"type": "refresh", "keys": [KEY, "x-1"]},
-            (
-                "keys[1]",
-                "'x-1' is no issue key",
-                "write it as AURORA-1533, or as new:1 for an issue this batch creates",
-            ),
-        ),
-        (
-            {"type": "ensure_link", "source": KEY, "target": "AURORA-2", "link_type": "x", "replace": "yes"},
-            ("replace", "must be true or false", ""),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("command", "fault"), MISTAKES)
 def test_a_mistake_is_told_once_at_its_place_with_the_way_out(
     command: dict[str, Any], fault: tuple[str, str, str]
 ) -> None:
