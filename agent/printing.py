@@ -18,7 +18,8 @@ class Printer:
     def show(self, event: Event) -> None:
         match event.name:
             case "ended":
-                self._line(_ended(event))
+                after = f", следующий вызов не раньше {self._at(event.until)}" if event.until is not None else ""
+                self._line(f"{_ended(event)}{after}")
             case "waiting":
                 if self._terminal and event.until is not None:
                     self._line(f"{_named(event.delivery)} начнётся в {self._at(event.until)}")

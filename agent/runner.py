@@ -49,7 +49,7 @@ class Settings:
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something a person may want to see. `name` is claimed, waiting, ended, blocked, unblocked, lost, back, refused,
-    full, closed or rehearsed; `until` a monotonic moment."""
+    full, closed or rehearsed; `until` a monotonic moment, of `ended` the earliest one of a next call."""
 
     name: str
     text: str = ""
@@ -253,7 +253,7 @@ class Runner:
     def _finish(self, delivery: Delivery, report: Report) -> None:
         record = Finished(at=self._clock.wall(), command_id=delivery.id, request_id=self._ids.new_id(), report=report)
         self._journal.append(record)
-        self._tell(Event("ended", delivery=delivery, report=report))
+        self._tell(Event("ended", "", delivery, report, self._pacer.allowed_at(self._gap(delivery))))
 
     def _close(self, delivery: Delivery, why: str, *, orphan: bool = False) -> None:
         finished = self._journal.memory.finished

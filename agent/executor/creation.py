@@ -54,13 +54,17 @@ def _find(work: Work, want: EnsureIssue) -> Found | None:
     """Our issue, by identity and by the seeds' rule; an empty answer counts only if the index lives.
 
     With a creation of unknown outcome behind us, "not found" from an index that does not show an issue we know of
-    means nothing (H1): wait and search again.
+    means nothing (H1): wait and search again. Delivered before, and nothing of it in the journal: the journal may be
+    lost and the issue made by a life before it, so here too the first "not found" is not the last word.
     """
+    doubted = work.delivery.delivery > 1 and not work.tried_to_create
     for _ in range(INDEX_ROUNDS):
         issues = search(work, own_recent_issues(work.site.project, work.delivery.age_seconds), mirror_fields(work.site))
         found = ours(work.delivery.identity, _identified(work, want, issues), tried=work.tried_to_create)
-        if found is not None or work.unsettled is None or _index_lives(work, issues):
+        trusted = work.unsettled is None or _index_lives(work, issues)
+        if found is not None or (trusted and not doubted):
             return found
+        doubted = False
         work.wait_once_more()
     raise EnvironmentBlocked(Outcome.UNKNOWN, "индекс поиска Jira не показывает задач, которые точно есть")
 

@@ -1,4 +1,4 @@
-"""The agent killed at every point, started again, and killed at every point of that life too: one effect, no early call.
+"""The agent killed at every point, started again, and killed at every point of that life too: one effect, none early.
 
 The journal is kept. All pairs in CI, every so-manieth in a quick run.
 """

@@ -21,6 +21,7 @@ UNKNOWN = {
     "O2 not executed": Fault(kind="drop_before_execute"),
     "O2 cut off": Fault(kind="truncate_json"),
     "O9 executed": Fault(kind="error_after_execute"),
+    "O9 not executed": Fault(kind="refuse", status=500, messages=("Internal server error",)),
     "O10 executed": Fault(kind="html", status=504, executed=True),
     "O10 not executed": Fault(kind="html", status=503),
 }

@@ -9,7 +9,7 @@ import pytest
 
 from examples.jira.faults import Fault
 from tests.contracts.agent_world import AgentWorld
-from tests.contracts.reports_world import again, bodies, built, claimed, moments, sent, turns
+from tests.contracts.reports_world import again, bodies, built, claimed, dies_after, killed, moments, sent, turns
 from tests.simulation.bridge import Bridge
 
 REPORT = {"temp_key": "new:1", "summary": "Отчёт", "identity": "jh:a:1"}
@@ -152,6 +152,24 @@ def test_g07_a_negative_search_after_an_unknown_post_is_not_trusted_before_the_w
     searches = [at for at in moments(world, "POST", "/search") if at > first]
     assert second - first >= 120
     assert first + 120 <= searches[-1] <= second
+
+
+@pytest.mark.parametrize("index_lag", [0.0, 100.0])
+def test_g07_after_a_lost_journal_the_first_negative_search_is_not_trusted_either(
+    world: AgentWorld, index_lag: float
+) -> None:
+    """The hub says that it was delivered before; nothing here remembers what became of that."""
+    world.switch(index_lag_seconds=index_lag)
+    world.queue.gaps["ensure_issue"] = 5.0
+    number = world.queue.add("ensure_issue", **REPORT)
+    dies_after(world, "POST", "/issue$")
+    killed(world)
+    (world.folder / "journal.jsonl").unlink()
+    again(world)
+    world.run()
+    assert world.queue.commands[-1]["delivery"] == 2
+    assert world.queue.reports[number]["result"]["key"] == "AURORA-1541"
+    assert len(world.written()) == 1
 
 
 def test_g08_an_issue_whose_reporter_an_automation_rewrote_is_still_ours(world: AgentWorld) -> None:
