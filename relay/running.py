@@ -305,7 +305,6 @@ class _Lifespan:
         self._app = app
         self._events: asyncio.Queue[Event] = asyncio.Queue()
         self._started = asyncio.Event()
-        self._ended = asyncio.Event()
         self._failure: str | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -321,7 +320,9 @@ class _Lifespan:
         """Let the app shut down."""
         if self._task is not None and not self._task.done():
             await self._events.put({"type": "lifespan.shutdown"})
-            await asyncio.wait({asyncio.ensure_future(self._ended.wait())}, timeout=1.0)
+            await asyncio.wait({self._task}, timeout=1.0)
+            self._task.cancel()  # one that does not end
+            await asyncio.wait({self._task}, timeout=1.0)
 
     async def _run(self, scope: Scope) -> None:
         try:
@@ -330,7 +331,6 @@ class _Lifespan:
             _LOG.debug("the app has no lifespan", exc_info=True)
         finally:
             self._started.set()
-            self._ended.set()
 
     async def _send(self, event: Event) -> None:
         match event["type"]:
@@ -339,8 +339,6 @@ class _Lifespan:
             case "lifespan.startup.failed":
                 self._failure = str(event.get("message", "")) or "no reason given"
                 self._started.set()
-            case "lifespan.shutdown.complete" | "lifespan.shutdown.failed":
-                self._ended.set()
 
 
 def runner_for(handler: Handler, done: Done, limit_bytes: int, threads: int) -> Runner:
