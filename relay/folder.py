@@ -91,8 +91,10 @@ class LocalFolder:
             return data
 
     def check(self) -> bool:
-        with _faults("beacon"):
+        try:  # hot path: before every read and write
             return self._looks() == self._looked
+        except OSError as error:
+            raise _fault(error, "beacon") from error
 
     def prepare(self) -> None:
         """Make the subfolders where a sync tool brought only the beacon; the link's folder itself is never made."""
@@ -100,8 +102,11 @@ class LocalFolder:
             _make_subfolders(self.root)
 
     def arrivals(self) -> list[str]:
-        with _faults("listing"), os.scandir(self.inbox) as entries:
-            return [entry.name for entry in entries if entry.name != ".tmp"]
+        try:
+            names = os.listdir(self.inbox)  # noqa: PTH208 - hot path: a Path costs more than the call
+        except OSError as error:
+            raise _fault(error, "listing") from error
+        return [name for name in names if name != ".tmp"]
 
     def own(self) -> list[str]:
         with _faults("listing"), os.scandir(self.outbox) as entries:

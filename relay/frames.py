@@ -264,8 +264,7 @@ def frame_from(data: bytes, name: AnyName, key: bytes | None = None, cipher: Cip
     """
     content = unsealed(data, key)
     try:
-        found = json.loads(content, object_pairs_hook=_without_twins, parse_constant=_no_constant)
-        wire = _WIRE.validate_python(found)
+        wire = _WIRE.validate_python(_DECODE(content.decode()))
         messages: list[Message | None] = [_message(message, cipher) for message in wire.messages]
     except _MALFORMED as error:
         try:

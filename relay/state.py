@@ -175,6 +175,7 @@ class State:
 
     def known(self, request_id: str) -> Known | None:
         """What is remembered of this request id."""
+        self._begin()  # a write follows in any case: one transaction instead of two
         row = self._db.execute("SELECT stage, deliveries FROM served WHERE id = ?", (request_id,)).fetchone()
         return Known(row[0], row[1]) if row else None
 
