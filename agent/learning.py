@@ -101,7 +101,7 @@ class LearntSite:
     def _get(self, request: JiraRequest) -> Any:
         found = self._jira.send(request)
         if found.outcome is not Outcome.OK:
-            raise EnvironmentBlocked(found.outcome, found.text)
+            raise EnvironmentBlocked(found.outcome, found.text, found.wait_seconds)
         return found.json
 
     def _optional(self, request: JiraRequest) -> Any:
@@ -110,7 +110,7 @@ class LearntSite:
             return found.json
         if found.outcome in _SAID_NO:
             return None
-        raise EnvironmentBlocked(found.outcome, found.text)
+        raise EnvironmentBlocked(found.outcome, found.text, found.wait_seconds)
 
     def _stamp(self) -> dict[str, Any]:
         return {"url": self._url, "project": self._wanted.project}

@@ -158,7 +158,7 @@ class Runner:
             self._journal.append(Session(at=self._clock.wall(), session=self._ids.new_id()))
         match self._first:
             case GiveUp(delivery):
-                self._fail(delivery, f"агент упал на этой команде {MAX_CRASHES} раза подряд; она не выполнена")
+                self._fail(delivery, self._given_up())
             case AskHub(delivery):
                 if self._crashed:
                     self._journal.append(Recovering(at=self._clock.wall(), command_id=delivery.id))
@@ -221,7 +221,7 @@ class Runner:
         try:
             result = execute(self._work(delivery), command_of(delivery, self._allowed()))
         except CommandFailed as error:
-            self._fail(delivery, str(error))
+            self._fail(delivery, str(error), error.known)
         except NoLongerClaimed as error:
             self._close(delivery, f"the hub says {error}")
         except DryRun as error:
@@ -244,9 +244,16 @@ class Runner:
         memory = self._journal.memory
         return {"jira_calls": memory.calls, "rate_limited": memory.rate_limited, "delivery": delivery.delivery}
 
-    def _fail(self, delivery: Delivery, error: str) -> None:
-        written = list(self._journal.memory.written)
-        result = {"operations": written} if written else None
+    def _given_up(self) -> str:
+        memory = self._journal.memory
+        tried = memory.unsettled is not None or memory.written
+        outcome = "что из неё выполнено, видно в Jira" if tried else "она не выполнена"
+        return f"агент упал на этой команде {MAX_CRASHES} раза подряд; {outcome}"
+
+    def _fail(self, delivery: Delivery, error: str, known: Mapping[str, Any] | None = None) -> None:
+        memory = self._journal.memory
+        told = {"operations": list(memory.written), "key": memory.created_key, **(known or {})}
+        result = {name: value for name, value in told.items() if value} or None
         text = error if len(error) <= MAX_ERROR else f"{error[: MAX_ERROR - 1]}…"
         self._finish(delivery, Report(status="failed", error=text, result=result, **self._counts(delivery)))
 
@@ -336,7 +343,8 @@ class Runner:
     # --- a Jira that is not fit for work
 
     def _block(self, error: EnvironmentBlocked) -> float:
-        blocked = _Blocked(error.outcome, str(error), self._clock.monotonic())
+        pause = max(FIRST_PROBE, error.wait_seconds)
+        blocked = _Blocked(error.outcome, str(error), self._clock.monotonic(), pause)
         self._blocked = blocked
         self._tell(Event("blocked", str(error)))
         self._heartbeat()
@@ -359,7 +367,7 @@ class Runner:
             self._tell(Event("unblocked", f"Jira is back after {minutes:.0f} min"))
             return self._clock.monotonic()
         blocked.outcome, blocked.text = found.outcome, found.text
-        blocked.pause = min(blocked.pause * 2, LAST_PROBE)
+        blocked.pause = max(min(blocked.pause * 2, LAST_PROBE), found.wait_seconds)
         self._heartbeat()
         return self._clock.monotonic() + blocked.pause
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 from agent.differences.issue import Candidate, Found, differing, issue_difference, left_out, namesakes, ours
 from agent.differences.refresh import issue_state, mirror_fields
 from agent.executor.reading import issue_request, read_issue, search, try_issue
-from agent.executor.work import EnvironmentBlocked, Work, bring_about
+from agent.executor.work import CommandFailed, EnvironmentBlocked, Work, bring_about
 from agent.jql import own_recent_issues, own_with_label
 from agent.outcomes import Outcome
 from agent.writes import PROPERTY, CreateIssue, Write, said
@@ -28,7 +28,11 @@ def ensure_issue(work: Work, want: EnsureIssue) -> Result:
         result = {**result, "key": work.created_key, **_second_issue(work, want)}
     key = str(result["key"])
     if not result.get("existed_before"):
-        bring_about(work, _rest(work, want, key))
+        try:
+            bring_about(work, _rest(work, want, key))
+        except CommandFailed as failed:
+            failed.known["key"] = key  # the issue is there, whatever became of its epic: the hub must know (P8)
+            raise
     return result
 
 

@@ -31,7 +31,11 @@ _SAID_NO: Final = frozenset({Outcome.REFUSED, Outcome.FORBIDDEN})
 
 
 class CommandFailed(Exception):
-    """The command cannot be done; the text goes into its `error`."""
+    """The command cannot be done; the text goes into its `error`, and what is `known` all the same into its result."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.known: dict[str, Any] = {}
 
 
 class Refused(CommandFailed):
@@ -39,11 +43,15 @@ class Refused(CommandFailed):
 
 
 class EnvironmentBlocked(Exception):
-    """Jira, or the way to it, is not fit for work. The command is kept. O6: not even a probe without a person."""
+    """Jira, or the way to it, is not fit for work. The command is kept. O6: not even a probe without a person.
 
-    def __init__(self, outcome: Outcome, text: str) -> None:
+    `wait_seconds` is how long Jira asks to be left alone.
+    """
+
+    def __init__(self, outcome: Outcome, text: str, wait_seconds: float = 0.0) -> None:
         super().__init__(text)
         self.outcome = outcome
+        self.wait_seconds = wait_seconds
 
 
 class NoLongerClaimed(Exception):
@@ -148,7 +156,7 @@ class Work:
             return found
         if found.outcome is Outcome.BROKEN:
             raise CommandFailed(found.text)  # Jira is there and breaks on this very request
-        raise EnvironmentBlocked(found.outcome, found.text)
+        raise EnvironmentBlocked(found.outcome, found.text, found.wait_seconds)
 
     def _read_once(self, request: JiraRequest) -> Answer:
         # Reads of one command follow at once, but for the pages of a refresh.
@@ -188,7 +196,7 @@ class Work:
             return True
         if found.outcome in _SAID_NO:
             raise Refused(found.text)
-        raise EnvironmentBlocked(found.outcome, found.text)
+        raise EnvironmentBlocked(found.outcome, found.text, found.wait_seconds)
 
     def _write_once(self, write: Write) -> Answer:
         if self._attempted or not self._called:

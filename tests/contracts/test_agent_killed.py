@@ -127,3 +127,5 @@ def test_a_command_that_kills_the_agent_three_times_is_reported_failed(command_t
     [report] = world.queue.reports.values()
     assert report["status"] == "failed"
     assert "3 раза" in report["error"]
+    # It says so where nothing can have been written, and does not where something may have been.
+    assert ("не выполнена" in report["error"]) is not any(one["executed"] for one in world.requests())

@@ -230,6 +230,23 @@ def test_g20_an_epic_link_on_an_epic_is_refused_by_jira(world: AgentWorld) -> No
     assert (report["status"], "cannot be set" in report["error"]) == ("failed", True)
 
 
+@pytest.mark.parametrize("journal", ["kept", "lost"])
+def test_g20_an_issue_whose_epic_was_refused_afterwards_is_known_by_its_key(tmp_path: Path, journal: str) -> None:
+    """P8: the creation is done, the command failed; the hub must learn of the issue all the same."""
+    world = built(tmp_path, epic_mode="edit")
+    number = world.queue.add("ensure_issue", **REPORT, epic_key="AURORA-1533")
+    if journal == "lost":
+        dies_after(world, "POST", "/issue$")
+        killed(world)
+        (tmp_path / "journal.jsonl").unlink()
+        again(world)
+    world.run()
+    report = world.queue.reports[number]
+    assert report["status"] == "failed"
+    assert "must be of type" in report["error"]
+    assert report["result"]["key"] == "AURORA-1541"
+
+
 def test_g21_the_epic_name_is_the_summary_at_creation_and_stays_afterwards(world: AgentWorld) -> None:
     world.report_of("ensure_issue", **REPORT | {"issue_type": "epic"})
     assert world.issue("AURORA-1541").custom["epic_name"] == "Отчёт"

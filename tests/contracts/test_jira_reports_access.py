@@ -39,6 +39,15 @@ def test_b31_a_storm_that_does_not_end_blocks_the_agent_and_fails_nothing(world:
     assert "429" in world.queue.states[-1]["blocked"]
 
 
+def test_b31_a_blocked_agent_probes_no_earlier_than_jira_asks(world: AgentWorld) -> None:
+    world.fault(Fault(kind="rate_limit", times=40, retry_after="1200", interval_seconds=1))
+    claimed(world, "ensure_fields", **FIELDS)
+    turns(world, 6)
+    calls = [moment for moment, _, _, _ in world.wire.calls[-world.wire.sent :]]
+    assert len(calls) >= 10
+    assert all(after - before >= 1200 for before, after in itertools.pairwise(calls))
+
+
 def test_b31_a_retry_after_with_a_date_is_understood(world: AgentWorld) -> None:
     world.queue.gaps["ensure_fields"] = 1.0
     from email.utils import formatdate
