@@ -112,7 +112,8 @@ def _search(context: Context, asked: _Asked) -> Answer:
         wrong = []
     if wrong and asked.validate:
         raise Refusal(400, wrong)
-    known = context.store.indexed_issues(context.now - context.switches.index_lag_seconds) if context.user else []
+    lag = context.switches.index_lag_at(context.request)
+    known = context.store.indexed_issues(context.now - lag) if context.user else []
     found = [one for one in known if not one.archived and context.sees(one) and index.holds(query.where, one)]
     cap = context.switches.search_cap
     size = cap if asked.size < 0 else min(asked.size, cap)

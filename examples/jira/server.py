@@ -136,7 +136,7 @@ class FakeJira:
     def _headers(context: Context, number: int) -> list[tuple[str, str]]:
         return [
             ("x-arequestid", f"{number % 1440}x{number}x1"),
-            ("x-anodeid", "node1"),
+            ("x-anodeid", "node2" if context.switches.on_second_node(number) else "node1"),
             ("x-ausername", context.user.name if context.user else "anonymous"),
             ("x-asessionid", f"s{number}"),
             *([("x-seraph-loginreason", "OK")] if context.user else []),

@@ -57,6 +57,7 @@ class Switches(BaseModel):
     maintenance: bool = False  # 503 pages from the proxy until it is over
     rate_limit: Bucket = Bucket()
     index_lag_seconds: float = 0.0
+    second_node_lag_seconds: float | None = None  # behind a balancer that sends every other request to this node
     search_cap: int = 1000
     sprint_cap: int = 50
     comment_cap: int = 100
@@ -80,6 +81,14 @@ class Switches(BaseModel):
     resolution_listed: bool = True
     hidden_transitions: tuple[str, ...] = ()
     redirects: Mapping[str, str] = {}  # post-functions: transition id -> id of the status it really ends in
+
+    def index_lag_at(self, request: int | None) -> float:
+        """How old the index is that answers this request: two nodes need not agree."""
+        return self.index_lag_seconds if not self.on_second_node(request) else self.second_node_lag_seconds or 0.0
+
+    def on_second_node(self, request: int | None) -> bool:
+        """Whether the balancer sends this request to the second node."""
+        return self.second_node_lag_seconds is not None and (request or 0) % 2 == 0
 
     def at_least(self, major: int, minor: int) -> bool:
         """Whether this server is of version `major.minor` or newer."""

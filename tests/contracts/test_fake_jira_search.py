@@ -108,6 +108,17 @@ def test_search_lags_and_reading_does_not(world: World) -> None:
     assert key in world.found(OURS)
 
 
+def test_two_nodes_need_not_agree(world: World) -> None:
+    world.switch(second_node_lag_seconds=60)
+    key = world.create("Отчёт")
+    shown = [key in world.found(OURS) for _ in range(4)]
+    assert shown.count(True) == 2 and shown[0] is not shown[1]
+    nodes = {world.client.get(f"{API}/myself").headers["x-anodeid"] for _ in range(2)}
+    assert nodes == {"node1", "node2"}
+    world.clock.pass_time(60)
+    assert all(key in world.found(OURS) for _ in range(4))
+
+
 def test_a_stale_index_matches_the_old_state_and_shows_the_new_one(world: World) -> None:
     world.switch(index_lag_seconds=20)
     world.put(f"{API}/issue/AURORA-1533", {"update": {"labels": [{"add": "новая"}]}})

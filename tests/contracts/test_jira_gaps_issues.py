@@ -172,6 +172,19 @@ def test_g07_after_a_lost_journal_the_first_negative_search_is_not_trusted_eithe
     assert len(world.written()) == 1
 
 
+@pytest.mark.parametrize("shift", [0, 1])
+@pytest.mark.parametrize("kind", ["execute_then_drop", "error_after_execute"])
+def test_g07_two_nodes_that_disagree_make_no_second_issue(world: AgentWorld, kind: Any, shift: int) -> None:
+    """Every other search is answered by an index that is 100 s behind; whichever comes first."""
+    if shift:
+        world.report_of("refresh", keys=["AURORA-1533"])
+    world.queue.gaps["ensure_issue"] = 1.0
+    world.switch(second_node_lag_seconds=100.0)
+    world.fault(Fault(kind=kind, method="POST", path="/issue$"))
+    assert world.report_of("ensure_issue", **REPORT)["result"]["key"] == "AURORA-1541"
+    assert len(world.written()) == 1
+
+
 def test_g08_an_issue_whose_reporter_an_automation_rewrote_is_still_ours(world: AgentWorld) -> None:
     key = world.person("create", summary="Отчёт", user="svc_hub", age_seconds=3600)
     issue = world.issue(key)
