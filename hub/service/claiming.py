@@ -18,6 +18,7 @@ class Look:
     """One look of a claim at the queue.
 
     `wanted` is asked under the write lock: a newer claim, or the withdrawal of this one, leaves it without effect.
+    So does, at another look than the `first`, a newer claim that another hub of this database has looked for since.
     `last` means that an empty answer is final; else the claim goes on waiting. `copy` was just made, where copies are
     made at all (`copies`).
     """
@@ -26,6 +27,7 @@ class Look:
     wanted: Callable[[], bool]
     last: bool
     copies: bool
+    first: bool = True
     copy: Copy | None = None
 
 
@@ -49,6 +51,8 @@ def claim(
     if before is not None:
         return before
     agent = transaction.one("agent", link=link)
+    if agent is not None and not look.first and look.request_key is not None and agent["claim"] != look.request_key:
+        return Withdrawn()
     hold_session(transaction, link, agent, request)
     settings = link_settings(transaction, link)
     refusal = _refused(request, settings, transaction.now)
@@ -56,7 +60,7 @@ def claim(
     out = None if refusal else next_out(transaction, terms)
     if isinstance(out, BackupFirst):
         return out
-    seen(transaction, link, agent, request, out.command_id if isinstance(out, Delivered) else None)
+    seen(transaction, link, agent, request, out.command_id if isinstance(out, Delivered) else None, look.request_key)
     if refusal is not None:
         return refusal
     if out is not None:
@@ -64,7 +68,9 @@ def claim(
     return store(transaction, link, look.request_key, NOTHING_TO_DO) if look.last else KeepWaiting()
 
 
-def seen(transaction: Transaction, link: str, agent: Row | None, state: AgentState, current: int | None) -> None:
+def seen(
+    transaction: Transaction, link: str, agent: Row | None, state: AgentState, current: int | None, claim: str | None
+) -> None:
     """Keep how the agent is. A session that was once said stays until another agent holds the link."""
     transaction.run(
         "agent_seen",
@@ -75,36 +81,45 @@ def seen(transaction: Transaction, link: str, agent: Row | None, state: AgentSta
         host=state.host or (agent["host"] if agent else None),
         blocked=state.blocked,
         current_command_id=current,
+        claim=claim,
     )
 
 
 def hold_session(transaction: Transaction, link: str, agent: Row | None, state: AgentState) -> None:
     """Refuse an agent that may not speak for the link: one session at a time, never taken over by a timer (H16, H17).
 
-    A new session on the holder's own host is its restart, because the lock on the journal lets one process run there;
-    the old session is retired then and never comes back. Another host needs a person's word.
+    A restart keeps its session in the journal. A new session is another journal, of a clone or a second home as likely
+    as of a lost disk, and only a person can tell which: nothing but `adopt` lets it in.
     """
     holder = agent["session"] if agent else None
     if agent is None or (holder is not None and holder == state.session):
         return
-    retired = transaction.one("session_retired", link=link, session=state.session) is not None
-    if holder is None and not retired:
-        return
-    restarted = state.session is not None and state.host is not None and state.host == agent["host"]
-    if retired or not restarted:
+    if holder is not None:
         name = agent["host"] or holder
-        raise Refusal(
-            "session_conflict",
+        raise _conflict(
             Said(
                 f"the link {link} is held by the agent on {name}, last seen {agent['last_seen_at']}",
                 f"канал {link} занят агентом на {name}, последний раз был {agent['last_seen_at']}",
-            ),
-            hint=Said(
-                "stop the other agent, or let this one take over with: jira-hub agent adopt",
-                "остановите другого агента или передайте канал: jira-hub agent adopt",
-            ),
+            )
         )
-    transaction.run("retire_session", link=link, session=holder, host=agent["host"], at=transaction.now)
+    if transaction.one("session_retired", link=link, session=state.session) is not None:
+        raise _conflict(
+            Said(
+                f"a person took the link {link} from this agent, for another one that has not claimed yet",
+                f"человек передал канал {link} другому агенту, тот ещё не обращался",
+            )
+        )
+
+
+def _conflict(what: Said) -> Refusal:
+    return Refusal(
+        "session_conflict",
+        what,
+        hint=Said(
+            "stop the other agent, or let this one take over with: jira-hub agent adopt",
+            "остановите другого агента или передайте канал: jira-hub agent adopt",
+        ),
+    )
 
 
 def release(transaction: Transaction, link: str) -> None:

@@ -7,14 +7,13 @@ import pytest
 
 from protocol.errors import NO_REPORT
 from protocol.messages import Delivery
-from tests.faces.small_hub import SmallHub, creation, fields, link
+from tests.faces.small_hub import ENGINES, SmallHub, creation, fields, hub_on, link
 
 
-@pytest.fixture(params=["memory", "file"])
+@pytest.fixture(params=ENGINES)
 def hub(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SmallHub]:
-    made = SmallHub() if request.param == "memory" else SmallHub(str(tmp_path / "hub.sqlite"))
-    yield made
-    made.close()
+    with hub_on(request.param, request, tmp_path) as made:
+        yield made
 
 
 # --- batches
@@ -223,9 +222,18 @@ def test_one_agent_holds_the_link_until_a_person_lets_another_one(hub: SmallHub)
     assert claims(hub, "s1", "vm-1") == 409
 
 
-def test_an_agent_that_starts_again_on_its_host_goes_on_and_its_old_self_does_not(hub: SmallHub) -> None:
-    assert [claims(hub, "s1", "vm"), claims(hub, "s2", "vm")] == [204, 204]
-    assert [claims(hub, "s1", "vm"), claims(hub, "s2", "vm")] == [409, 204]
+def test_another_journal_on_the_same_host_is_another_agent(hub: SmallHub) -> None:
+    """A clone of the machine, or a second person's home: the host's name proves nothing."""
+    assert [claims(hub, "s1", "vm"), claims(hub, "s2", "vm"), claims(hub, "s1", "vm")] == [204, 409, 204]
+
+
+def test_an_agent_that_was_replaced_is_told_so_before_the_other_has_come(hub: SmallHub) -> None:
+    assert claims(hub, "s1", "vm") == 204
+    hub.people.post("/api/v1/adopt")
+    answer = hub.agent.post("/api/v1/agent/claim?wait=0", json={"session": "s1", "host": "vm"})
+    assert (answer.status_code, answer.json()["code"]) == (409, "session_conflict")
+    assert "took the link main" in answer.json()["detail"]
+    assert "None" not in answer.text
 
 
 def test_an_agent_of_version_2_names_no_session_and_is_served(hub: SmallHub) -> None:

@@ -154,8 +154,9 @@ class Bridge:
         raise AssertionError("the agent came to rest without a write")
 
     def lose_journal(self) -> None:
-        """The disk of the agent's machine is lost with everything on it."""
+        """The disk of the agent's machine is lost with everything on it; a person lets its successor in."""
         self._lives += 1
+        self._people.post("/api/v1/adopt").raise_for_status()
         (self._folder / "site.json").unlink()
 
     # the relay's side of the hub, by hand
