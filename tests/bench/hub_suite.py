@@ -131,6 +131,7 @@ def mirror(plan: Plan) -> list[Figure]:
             stored.append(timed(hub.take_reading, issues)[0])
         settle()
         looks = list(_searches(hub, plan.searches))
+        plans = [timed(hub.plan, _wishes(plan.issues))[0] for _ in range(5)]
     report = Target("mirror: refresh of 10,000 issues stored", "≤", 5_000, of_ratio=False, unit="ms")
     search = Target("mirror: text search over 100,000 issues, p95", "≤", 50, of_ratio=False, unit="ms")
     note = f"p50 {percentile(looks, 50):.3g} ms, 50 hits a page at most"
@@ -138,6 +139,15 @@ def mirror(plan: Plan) -> list[Figure]:
         Figure(MIRROR, f"ours, report of {plan.reading:,} issues", "ours", median(stored), "ms", target=report),
         Figure(
             MIRROR, f"ours, search in {plan.issues:,}", "ours", percentile(looks, 95), "ms", note=note, target=search
+        ),
+        Figure(
+            MIRROR,
+            f"ours, 1,000 commands planned beside {plan.issues:,}",
+            "ours",
+            median(plans),
+            "ms",
+            note="a fifth of them creations, each looked for among all summaries",
+            target=Target("1,000 commands planned against the mirror", "≤", 2_000, of_ratio=False, unit="ms"),
         ),
     ]
 
@@ -152,6 +162,21 @@ def _issue(number: int) -> dict[str, Any]:
         "priority": "Средний",
         "labels": [words[2]],
     }
+
+
+def _wishes(issues: int) -> list[dict[str, Any]]:
+    """A thousand commands of five types over issues all through the mirror."""
+    found: list[dict[str, Any]] = []
+    for number in range(200):
+        key, other = (f"AURORA-{1 + (number * 487 + shift) % issues}" for shift in (0, 11))
+        found += [
+            {"type": "ensure_issue", "temp_key": f"new:{number + 1}", "summary": f"{_issue(number)['summary']} заново"},
+            {"type": "ensure_fields", "key": key, "priority": "Высокий"},
+            {"type": "ensure_status", "key": key, "target": "Готово"},
+            {"type": "ensure_link", "source": key, "target": other, "link_type": "связанные"},
+            {"type": "ensure_sprint", "key": key, "sprint": "Спринт 2"},
+        ]
+    return found
 
 
 def _searches(hub: OurQueue, count: int) -> Iterator[float]:

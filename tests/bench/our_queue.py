@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hub.service import Service
+from hub.service.plans import PlanWish
 from hub.store.connection import Database
 from protocol.messages import ClaimRequest, Report
 from relay.clock import SystemClock, SystemIds
@@ -61,6 +62,11 @@ class OurQueue:
     def search(self, text: str) -> int:
         """The hits on the first page."""
         return len(self._service.mirror.issues(LINK, limit=50, text=text)["items"])
+
+    def plan(self, wishes: list[dict[str, Any]]) -> int:
+        """The commands of a plan, compared with the mirror."""
+        answer = self._service.plans.make(LINK, PlanWish("bench", "Bench", wishes))
+        return len(json.loads(answer.body)["commands"])
 
     def fill(self, finished: int, waiting: int) -> None:
         """Copies of a finished and of a waiting command with an event each; the service itself would take hours."""
