@@ -1,11 +1,11 @@
 """What the hub does by itself now and then: automatic refreshes, forgetting old answers. Each step is due or not."""
 
 import logging
-import sqlite3
 from typing import Final
 
 from hub.refreshing import LOOK_SECONDS
 from hub.service import Service
+from hub.store.opening import operating_faults
 
 HOUSEKEEPING_SECONDS: Final = 3_600.0
 _log = logging.getLogger(__name__)
@@ -29,6 +29,6 @@ class Chores:
             if now - self._started_at >= self._housekeeping_at:
                 self._housekeeping_at += HOUSEKEEPING_SECONDS
                 self._service.housekeeping()
-        except sqlite3.OperationalError:
+        except operating_faults():
             _log.warning("the database was busy; the next round tries again", exc_info=True)
         return now + LOOK_SECONDS

@@ -25,6 +25,9 @@ class HubSettings(BaseSettings):
 
     home: Path = Field(default=Path(DEFAULT_HOME), description="where database, token, backups and relay state stand")
     share: Path | None = Field(default=None, description="the folder hub and agent both see")
+    database_url: str | None = Field(
+        default=None, pattern="^postgres(ql)?://", description="a PostgreSQL database; else hub.sqlite in the home"
+    )
     link: str = Field(default="main", pattern=r"^[a-z0-9][a-z0-9-]{0,31}$", description="the pair of hub and agent")
     host: str = Field(default="127.0.0.1", description="address the API listens on")
     port: int = Field(default=DEFAULT_PORT, ge=0, le=65_535, description="port of the API; 0 takes a free one")

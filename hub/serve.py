@@ -4,7 +4,6 @@ import logging
 import os
 import signal
 import socket
-import sqlite3
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +22,7 @@ from hub.disk import check_local, hold, sync_tool_of
 from hub.errors import Unready
 from hub.mark import MarkFile
 from hub.service import Service
-from hub.store.connection import Database
+from hub.store.opening import open_database, opening_faults
 from relay import RelayError, Server
 from relay.clock import SystemClock, SystemIds
 from relay.ports import Clock
@@ -105,11 +104,13 @@ def _listen(settings: HubSettings) -> socket.socket:
 def _service(settings: HubSettings, stack: ExitStack) -> Service:
     clock, ids = SystemClock(), SystemIds()
     try:
-        # Made with the right mode before SQLite opens it: its logs take the mode of the database.
-        os.close(os.open(settings.database, os.O_RDWR | os.O_CREAT, 0o600))
-        database = Database(settings.database)
+        if settings.database_url is None:
+            # Made with the right mode before SQLite opens it: its logs take the mode of the database.
+            os.close(os.open(settings.database, os.O_RDWR | os.O_CREAT, 0o600))
+        database = open_database(settings.database_url or settings.database)
         stack.callback(database.close)
-        backups = FolderBackups(settings.database, settings.backups, clock)
+        # A server's database is copied by whoever keeps the server.
+        backups = None if settings.database_url else FolderBackups(settings.database, settings.backups, clock)
         marks = MarkFile(settings.mark)
         stack.callback(marks.close)
         service = Service(database, clock=clock, ids=ids, backups=backups, marks=marks)
@@ -121,8 +122,9 @@ def _service(settings: HubSettings, stack: ExitStack) -> Service:
             )
         service.housekeeping()
         service.change_settings(settings.link, _fixed(settings))
-    except (sqlite3.Error, OSError) as error:
-        raise Unready(f"cannot open the database {settings.database}: {error}") from error
+    except opening_faults() as error:
+        name = "of JIRA_HUB_DATABASE_URL" if settings.database_url else settings.database
+        raise Unready(f"cannot open the database {name}: {' '.join(str(error).split())}") from error
     return service
 
 

@@ -80,6 +80,8 @@ def restore_home(settings: HubSettings, copy: Path, clock: Clock, ids: Ids) -> M
 
 @contextmanager
 def _alone_with_database(settings: HubSettings, *, may_be_missing: bool = False) -> Iterator[Path]:
+    if settings.database_url is not None:
+        raise Unready("JIRA_HUB_DATABASE_URL names a server's: copy and restore it with pg_dump, pg_restore")
     path = settings.database
     if not path.exists() and not (may_be_missing and settings.home.is_dir()):
         raise Missing(f"there is no database {path}")

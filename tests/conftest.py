@@ -4,6 +4,7 @@ BRIDGE_PROFILE = quick (a newcomer's `make test`, the default) | ci (everything 
 """
 
 import os
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -30,6 +31,14 @@ settings.load_profile(PROFILE)
 def pytest_configure(config: pytest.Config) -> None:
     if PROFILE != "quick":
         config.option.durations = SLOWEST_SHOWN
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """A PostgreSQL server for the whole run."""
+    from tests.contracts.postgres_server import server_or_skip
+
+    yield from server_or_skip()
 
 
 @pytest.hookimpl(hookwrapper=True)

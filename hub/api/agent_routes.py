@@ -51,12 +51,14 @@ async def _answer(
     bell = context.service.bell
     now = asyncio.get_running_loop().time
     deadline = now() + wait
+    first = True
     while True:
         seen = bell.count()  # before the look: what is committed after it rings again
         last = bell.closed or now() >= deadline
         answer = await context.call(
-            context.service.claim, link, wish, request_key=request_key, last=last, wanted=parked.wanted
+            context.service.claim, link, wish, request_key=request_key, first=first, last=last, wanted=parked.wanted
         )
+        first = False
         if answer is not None:
             return answer
         await bell.heard(seen, max(0.0, deadline - now()))

@@ -1,7 +1,6 @@
 """Every refusal of the API in the one shape `protocol.errors.Problem`, in the caller's language."""
 
 import logging
-import sqlite3
 from typing import Any
 
 from fastapi import FastAPI
@@ -11,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hub.errors import Language, Refusal, Said, Wrong, invalid
+from hub.store.opening import operating_faults
 from hub.wording import worded
 
 _log = logging.getLogger(__name__)
@@ -65,7 +65,8 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Refusal, on_refusal)
     app.add_exception_handler(RequestValidationError, on_validation)
     app.add_exception_handler(HTTPException, on_http)
-    app.add_exception_handler(sqlite3.OperationalError, on_database)
+    for fault in operating_faults():
+        app.add_exception_handler(fault, on_database)
     app.add_exception_handler(OSError, on_database)
 
 

@@ -48,6 +48,7 @@ def _stored_batch(
     *,
     held: bool,
 ) -> dict[str, Any]:
+    transaction.one("lock_ids")
     ids = transaction.one("newest_ids")
     assert ids is not None  # an aggregate always has its row
     batch_id, first_id = ids["batch_id"] + 1, ids["command_id"] + 1

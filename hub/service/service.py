@@ -22,7 +22,7 @@ from hub.service.mirror import Mirror
 from hub.service.planner import Planner
 from hub.service.taking_over import TakenOver, begin_life, check_mirror_was_read
 from hub.service.work import Marks, Work
-from hub.store.connection import Database, Transaction
+from hub.store.connection import AnyDatabase, Transaction
 from hub.store.schema import migrate
 from protocol.messages import AgentState, ClaimRequest, Report
 from relay.ports import Clock, Ids
@@ -50,7 +50,13 @@ class Service:
     """
 
     def __init__(
-        self, database: Database, *, clock: Clock, ids: Ids, backups: Backups | None = None, marks: Marks | None = None
+        self,
+        database: AnyDatabase,
+        *,
+        clock: Clock,
+        ids: Ids,
+        backups: Backups | None = None,
+        marks: Marks | None = None,
     ) -> None:
         self.bell = Bell()
         self._clock = clock
@@ -61,6 +67,7 @@ class Service:
         self.plans = Planner(self._work)
         migrate(database, backups.make if backups is not None else lambda label: None)
         self.epoch, self.taken_over = self._begin(marks, ids)
+        database.listen(self.bell.ring)
 
     def _begin(self, marks: Marks | None, ids: Ids) -> tuple[str, TakenOver | None]:
         mark = marks.read() if marks is not None else None
@@ -80,6 +87,7 @@ class Service:
         request: ClaimRequest,
         *,
         request_key: str | None = None,
+        first: bool = True,
         last: bool = True,
         wanted: Callable[[], bool] = lambda: True,
     ) -> Answer | None:
@@ -87,7 +95,7 @@ class Service:
 
         A claim no longer `wanted` answers empty without effect. Raises `Refusal`.
         """
-        look = claiming.Look(request_key, wanted, last, copies=self.backups is not None)
+        look = claiming.Look(request_key, wanted, last, copies=self.backups is not None, first=first)
         for _ in range(_LOOKS_WITH_COPIES):
             with self._work.writing(link) as transaction:
                 found = claiming.claim(transaction, link, request, look, self.epoch)
@@ -136,7 +144,7 @@ class Service:
         with self._work.writing(link) as transaction:
             agent = transaction.one("agent", link=link)
             claiming.hold_session(transaction, link, agent, state)
-            claiming.seen(transaction, link, agent, state, state.current_command_id)
+            claiming.seen(transaction, link, agent, state, state.current_command_id, agent["claim"] if agent else None)
 
     # People's use cases
 

@@ -9,7 +9,7 @@ from hub.moments import moment
 from hub.restoring import Mark
 from hub.service.answers import Answer, json_text, settled_params, store, stored
 from hub.service.bell import Bell
-from hub.store.connection import Database, Transaction
+from hub.store.connection import AnyDatabase, Transaction
 from relay.ports import Clock
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ class Marks(Protocol):
 class Work:
     """Transactions of one database, their time from one clock, their end told by one bell."""
 
-    def __init__(self, database: Database, clock: Clock, bell: Bell) -> None:
+    def __init__(self, database: AnyDatabase, clock: Clock, bell: Bell) -> None:
         self._database = database
         self._clock = clock
         self._bell = bell

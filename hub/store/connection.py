@@ -5,24 +5,54 @@ No SQL in here but pragmas.
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 import aiosql
 
-Row = sqlite3.Row
-_SQL: Final = Path(__file__).parent / "sql"
+SQL: Final = Path(__file__).parent / "sql"
 _BUSY_SECONDS: Final = 10.0  # another process (a backup, a migration) may hold the write lock that long
 MEMORY: Final = ":memory:"
 
 
-def _statements() -> Mapping[str, str]:
-    """Every named statement of sql/*.sql, by its name; names are unique over all files."""
+class Row(Protocol):
+    """A row as every engine gives it: its values by their names."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+    def keys(self) -> Iterable[str]: ...
+
+
+class AnyDatabase(Protocol):
+    """What a use case needs of a database, whichever engine it is."""
+
+    @property
+    def path(self) -> str:
+        """What it is called to people."""
+        ...
+
+    def writing(self, now: str, link: str | None = None) -> AbstractContextManager["Transaction"]:
+        """A transaction alone on this link, or on all of them; committed at the end."""
+        ...
+
+    def reading(self, now: str) -> AbstractContextManager["Transaction"]:
+        """A snapshot."""
+        ...
+
+    def listen(self, ring: Callable[[], None]) -> None:
+        """Ring when another process has announced a commit."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def named_statements(folder: Path, driver: str) -> Mapping[str, str]:
+    """Every named statement of a folder's files, by its name; names are unique over all of them."""
     found: dict[str, str] = {}
-    for path in sorted(_SQL.glob("*.sql")):
-        queries = aiosql.from_path(path, "sqlite3")
+    for path in sorted(folder.glob("*.sql")):
+        queries = aiosql.from_path(path, driver)
         for name in queries.available_queries:
             if name.endswith("_cursor"):  # aiosql adds one per selection
                 continue
@@ -31,7 +61,7 @@ def _statements() -> Mapping[str, str]:
     return found
 
 
-STATEMENTS: Final = _statements()
+STATEMENTS: Final = named_statements(SQL, "sqlite3")
 
 
 class Transaction:
@@ -40,27 +70,30 @@ class Transaction:
     `kept` is for what was read once and stays so until the end, whoever changes it meanwhile clears it.
     """
 
-    __slots__ = ("_connection", "kept", "now")
+    __slots__ = ("_connection", "_statements", "kept", "now")
 
-    def __init__(self, connection: sqlite3.Connection, now: str) -> None:
-        self._connection: sqlite3.Connection | None = connection
+    def __init__(self, connection: Any, now: str, statements: Mapping[str, str] = STATEMENTS) -> None:
+        self._connection: Any = connection  # the standard library's or psycopg's: both run named statements alike
+        self._statements = statements
         self.now = now
         self.kept: dict[str, Any] = {}
 
     def one(self, statement: str, **values: Any) -> Row | None:
         """The first row, if any."""
-        row: Row | None = self._live().execute(STATEMENTS[statement], values).fetchone()
+        row: Row | None = self._live().execute(self._statements[statement], values).fetchone()
         return row
 
     def all(self, statement: str, **values: Any) -> list[Row]:
-        return self._live().execute(STATEMENTS[statement], values).fetchall()
+        rows: list[Row] = self._live().execute(self._statements[statement], values).fetchall()
+        return rows
 
     def run(self, statement: str, **values: Any) -> int:
         """Rows changed."""
-        return self._live().execute(STATEMENTS[statement], values).rowcount
+        changed: int = self._live().execute(self._statements[statement], values).rowcount
+        return changed
 
     def many(self, statement: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        self._live().executemany(STATEMENTS[statement], rows)
+        self._live().executemany(self._statements[statement], rows)
 
     def announce(self) -> None:
         """Tell other processes of the commit to come; one process alone has a file, so there is nobody to tell."""
@@ -68,7 +101,7 @@ class Transaction:
     def end(self) -> None:
         self._connection = None
 
-    def _live(self) -> sqlite3.Connection:
+    def _live(self) -> Any:
         assert self._connection is not None, "the transaction is over"
         return self._connection
 
@@ -117,6 +150,9 @@ class Database:
                 yield from self._snapshot(now)
         else:
             yield from self._snapshot(now)
+
+    def listen(self, ring: Callable[[], None]) -> None:
+        """One process has the file, so nobody else is to be heard."""
 
     def connection(self) -> sqlite3.Connection:
         """This thread's connection, for the schema and the backup; use cases take a transaction instead."""

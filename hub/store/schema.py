@@ -6,30 +6,43 @@ from pathlib import Path
 from typing import Final
 
 from hub.errors import Unready
-from hub.store.connection import Database
+from hub.store.connection import AnyDatabase, Database
 
 SCHEMA_VERSION: Final = 2
 _MIGRATIONS: Final = Path(__file__).parent / "sql" / "migrations"
 
 
-def migrate(database: Database, copy_first: Callable[[str], object]) -> tuple[int, int]:
+def migrate(database: AnyDatabase, copy_first: Callable[[str], object]) -> tuple[int, int]:
     """Bring the database to the newest schema; answers the versions before and after.
 
     `copy_first(label)` makes a copy of the file that is never rotated away; a new database and one in memory need none.
     Raises `Unready` where a newer release has been here before.
     """
+    if not isinstance(database, Database):
+        return _raised_elsewhere(database)
     connection = database.connection()
     before = schema_version(connection)
-    if before > SCHEMA_VERSION:
-        raise Unready(
-            f"{database.path} has schema {before}, this release knows {SCHEMA_VERSION}: use the newer release"
-        )
+    _check_known(database.path, before)
     if before == SCHEMA_VERSION:
         return before, before
     if before and not database.in_memory:
         copy_first(f"schema-v{before}")
     _raise_to(connection, SCHEMA_VERSION)
     return before, SCHEMA_VERSION
+
+
+def _raised_elsewhere(database: AnyDatabase) -> tuple[int, int]:
+    from hub.store.postgres import PostgresDatabase  # an extra of its own: most hubs have no psycopg
+
+    assert isinstance(database, PostgresDatabase)
+    before, after = database.raise_schema(SCHEMA_VERSION)
+    _check_known(database.path, after)
+    return before, after
+
+
+def _check_known(name: str, version: int) -> None:
+    if version > SCHEMA_VERSION:
+        raise Unready(f"{name} has schema {version}, this release knows {SCHEMA_VERSION}: use the newer release")
 
 
 def schema_version(connection: sqlite3.Connection) -> int:

@@ -1,16 +1,23 @@
 """A whole hub in memory (or on a file) with a clock that stands still: the real service, both real apps, no socket."""
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final
 
+import pytest
 from starlette.testclient import TestClient
 
 from hub.api import create_agent_app, create_app
 from hub.api.context import Context
 from hub.service import Service
 from hub.store.connection import MEMORY, Database
+from hub.store.opening import URLS, open_database
+from tests.contracts.postgres_server import fresh_database
 from tests.simulation.clock import SimulatedClock, SimulatedIds
 
 TOKEN = "t" * 64
+ENGINES: Final = ("memory", "file", "postgres")
 
 
 class SmallHub:
@@ -18,7 +25,7 @@ class SmallHub:
 
     def __init__(self, path: str = MEMORY) -> None:
         self.clock = SimulatedClock()
-        self.database = Database(path, synchronous="normal")
+        self.database = open_database(path) if path.startswith(URLS) else Database(path, synchronous="normal")
         self.service = Service(self.database, clock=self.clock, ids=SimulatedIds())
         self.context = Context(self.service)
         self.app = create_app(self.context, token=TOKEN, hosts=["testserver"])
@@ -72,6 +79,18 @@ class SmallHub:
     def statuses(self, batch_id: int) -> list[str]:
         batch = self.people.get(f"/api/v1/batches/{batch_id}").json()
         return [command["status"] for command in batch["commands"]]
+
+
+@contextmanager
+def hub_on(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SmallHub]:
+    """A small hub on one of `ENGINES`."""
+    with ExitStack() as stack:
+        path = {"memory": MEMORY, "file": str(tmp_path / "hub.sqlite")}.get(engine)
+        if path is None:
+            path = stack.enter_context(fresh_database(request.getfixturevalue("postgres_url")))
+        hub = SmallHub(path)
+        stack.callback(hub.close)
+        yield hub
 
 
 def fields(key: str = "AURORA-1", duedate: str = "2026-10-23") -> dict[str, Any]:

@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from protocol.issues import IssueState
-from tests.faces.small_hub import SmallHub, creation, fields, link, reading
+from tests.faces.small_hub import ENGINES, SmallHub, creation, fields, hub_on, link, reading
 
 
-@pytest.fixture(params=["memory", "file"])
+@pytest.fixture(params=ENGINES)
 def hub(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SmallHub]:
-    made = SmallHub() if request.param == "memory" else SmallHub(str(tmp_path / "hub.sqlite"))
-    yield made
-    made.close()
+    with hub_on(request.param, request, tmp_path) as made:
+        yield made
 
 
 # --- report

@@ -1,14 +1,14 @@
 -- The agent's status and sessions, and the settings of a link.
 
 -- name: agent(link)^
-SELECT link, version, last_seen_at, current_command_id, session, host, blocked FROM agent_status WHERE link = :link;
+SELECT link, version, last_seen_at, current_command_id, session, host, blocked, claim FROM agent_status WHERE link = :link;
 
--- name: agent_seen(link, version, at, session, host, blocked, current_command_id)!
-INSERT INTO agent_status (link, version, last_seen_at, session, host, blocked, current_command_id)
-VALUES (:link, :version, :at, :session, :host, :blocked, :current_command_id)
+-- name: agent_seen(link, version, at, session, host, blocked, current_command_id, claim)!
+INSERT INTO agent_status (link, version, last_seen_at, session, host, blocked, current_command_id, claim)
+VALUES (:link, :version, :at, :session, :host, :blocked, :current_command_id, :claim)
 ON CONFLICT (link) DO UPDATE SET version = excluded.version, last_seen_at = excluded.last_seen_at,
   session = excluded.session, host = excluded.host, blocked = excluded.blocked,
-  current_command_id = excluded.current_command_id;
+  current_command_id = excluded.current_command_id, claim = excluded.claim;
 
 -- name: agent_released(link)!
 UPDATE agent_status SET session = NULL, host = NULL WHERE link = :link;

@@ -20,10 +20,10 @@ DELETE FROM issue_link WHERE link = :link AND source = :key;
 DELETE FROM issue_link WHERE link = :link AND target = :key;
 
 -- name: put_links(link, source, target, link_type, jira_id, managed, symmetric)*!
-INSERT INTO issue_link (link, source, target, link_type, jira_id, managed, symmetric)
+INSERT INTO issue_link (link, source, target, link_type, jira_id, managed, "symmetric")
 VALUES (:link, :source, :target, :link_type, :jira_id, :managed, :symmetric)
 ON CONFLICT (link, source, target, link_type) DO UPDATE SET jira_id = excluded.jira_id, managed = excluded.managed,
-  symmetric = excluded.symmetric;
+  "symmetric" = excluded."symmetric";
 
 -- name: mark_missing(link, key, at, began_at)*!
 INSERT INTO issue (link, key, refreshed_at, reading_began_at, missing_at) VALUES (:link, :key, :at, :began_at, :at)
@@ -39,9 +39,9 @@ ON CONFLICT (link, key) DO UPDATE SET moved_to = excluded.moved_to, refreshed_at
 SELECT * FROM issue WHERE link = :link AND key = :key;
 
 -- name: links_of(link, key)
-SELECT source, target, link_type, jira_id, managed, symmetric FROM issue_link WHERE link = :link AND source = :key
+SELECT source, target, link_type, jira_id, managed, "symmetric" FROM issue_link WHERE link = :link AND source = :key
 UNION ALL
-SELECT source, target, link_type, jira_id, managed, symmetric FROM issue_link
+SELECT source, target, link_type, jira_id, managed, "symmetric" FROM issue_link
 WHERE link = :link AND target = :key AND source <> :key;
 
 -- name: mirror_age(link)^

@@ -4,10 +4,10 @@
 SELECT * FROM issue WHERE link = :link AND key IN (SELECT value FROM json_each(:keys));
 
 -- name: links_by_key(link, keys)
-SELECT source, target, link_type, jira_id, managed, symmetric FROM issue_link
+SELECT source, target, link_type, jira_id, managed, "symmetric" FROM issue_link
 WHERE link = :link AND source IN (SELECT value FROM json_each(:keys))
 UNION
-SELECT source, target, link_type, jira_id, managed, symmetric FROM issue_link
+SELECT source, target, link_type, jira_id, managed, "symmetric" FROM issue_link
 WHERE link = :link AND target IN (SELECT value FROM json_each(:keys));
 
 -- name: statuses_shown(link)

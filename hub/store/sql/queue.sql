@@ -72,6 +72,9 @@ WHERE id > :id AND link = :link ORDER BY id LIMIT 500;
 -- name: newest_event_id()^
 SELECT coalesce(max(id), 0) AS id FROM event;
 
+-- name: lock_ids()^
+SELECT 1 AS held;
+
 -- The floors are those of a restored database: what is below may have been used in the life that was lost.
 -- name: newest_ids()^
 SELECT max(

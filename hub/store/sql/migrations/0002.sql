@@ -65,7 +65,7 @@ END;
 ALTER TABLE agent_status RENAME TO agent_status_v1;
 CREATE TABLE agent_status (
   link TEXT PRIMARY KEY DEFAULT 'main', id INTEGER NOT NULL DEFAULT 1, version INTEGER, last_seen_at TEXT,
-  current_command_id INTEGER, session TEXT, host TEXT, blocked TEXT);
+  current_command_id INTEGER, session TEXT, host TEXT, blocked TEXT, claim TEXT);
 INSERT INTO agent_status (id, version, last_seen_at, current_command_id)
   SELECT id, version, last_seen_at, current_command_id FROM agent_status_v1;
 DROP TABLE agent_status_v1;
