@@ -3,7 +3,9 @@
 import contextlib
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,30 @@ COUNT = 300 if FULL else 60
 SECONDS = 120.0
 STRANGER = "0123456789ab"
 Look = tuple[int, int, int, int]
+
+
+@contextlib.contextmanager
+def at_work(tmp_path: Path, **orders: Any) -> Iterator[tuple[Path, Traffic]]:
+    """Hub and agent at one plain folder; what they did is judged at the end."""
+    share = tmp_path / "share"
+    share.mkdir()
+    make_links(share)
+    with traffic(tmp_path / "home", {"hub": share, "agent": share}, **orders) as run:
+        yield share, run
+
+
+@contextlib.contextmanager
+def behind_a_mount(tmp_path: Path, **orders: Any) -> Iterator[tuple[Path, FaultMount, Traffic]]:
+    """The same with the agent behind a mount."""
+    need()
+    share = tmp_path / "share"
+    share.mkdir()
+    make_links(share)
+    with (
+        FaultMount(share, tmp_path / "agent") as mount,
+        traffic(tmp_path / "home", {"hub": share, "agent": mount.point}, **orders) as run,
+    ):
+        yield share, mount, run
 
 
 def looks(share: Path) -> dict[str, Look]:
@@ -53,10 +79,7 @@ def counted(run: Traffic, expected: dict[tuple[Side, str], dict[str, int]]) -> b
 
 @pytest.mark.parametrize("kills", [False, True], ids=["while both live", "over kills of both"])
 def test_hostile_contents_neither_stop_the_traffic_nor_are_touched(kills: bool, tmp_path: Path) -> None:
-    share = tmp_path / "share"
-    share.mkdir()
-    make_links(share)
-    with traffic(tmp_path / "home", {"hub": share, "agent": share}, count=COUNT, callers=4, gap=0.01) as run:
+    with at_work(tmp_path, count=COUNT, callers=4, gap=0.01) as (share, run):
         run.wait_for(COUNT // 4, SECONDS)
         before = set(looks(share))
         expected = spread_everywhere(share, tmp_path / "elsewhere", run)
@@ -77,14 +100,7 @@ def test_hostile_contents_neither_stop_the_traffic_nor_are_touched(kills: bool, 
 
 
 def test_hostile_contents_behind_a_fuse_mount_do_not_stop_the_traffic(tmp_path: Path) -> None:
-    need()
-    share = tmp_path / "share"
-    share.mkdir()
-    make_links(share)
-    with (
-        FaultMount(share, tmp_path / "agent") as mount,
-        traffic(tmp_path / "home", {"hub": share, "agent": mount.point}, count=COUNT, callers=4, gap=0.01) as run,
-    ):
+    with behind_a_mount(tmp_path, count=COUNT, callers=4, gap=0.01) as (share, _, run):
         run.wait_for(COUNT // 4, SECONDS)
         expected = spread_everywhere(share, tmp_path / "elsewhere", run)
         run.wait_for_all(SECONDS)
@@ -93,14 +109,7 @@ def test_hostile_contents_behind_a_fuse_mount_do_not_stop_the_traffic(tmp_path: 
 
 @pytest.mark.parametrize("code", ["EACCES", "EIO"])
 def test_files_that_nobody_may_read_do_not_stop_the_traffic(code: str, tmp_path: Path) -> None:
-    need()
-    share = tmp_path / "share"
-    share.mkdir()
-    make_links(share)
-    with (
-        FaultMount(share, tmp_path / "agent") as mount,
-        traffic(tmp_path / "home", {"hub": share, "agent": mount.point}, count=COUNT, callers=4, gap=0.01) as run,
-    ):
+    with behind_a_mount(tmp_path, count=COUNT, callers=4, gap=0.01) as (share, mount, run):
         mount.set(Faults(unreadable={f"{STRANGER}-*": code}))
         run.wait_for(COUNT // 4, SECONDS)
         for name in LINK_SERVED_BY.values():
@@ -112,10 +121,7 @@ def test_files_that_nobody_may_read_do_not_stop_the_traffic(code: str, tmp_path:
 
 @pytest.mark.parametrize("what", ["a FIFO", "a folder", "nothing", "half of it", "another link's"])
 def test_a_beacon_that_is_none_stops_the_traffic_and_its_return_resumes_it(what: str, tmp_path: Path) -> None:
-    share = tmp_path / "share"
-    share.mkdir()
-    make_links(share)
-    with traffic(tmp_path / "home", {"hub": share, "agent": share}, count=60, callers=4, gap=0.03) as run:
+    with at_work(tmp_path, count=60, callers=4, gap=0.03) as (share, run):
         run.wait_for(20, SECONDS)
         for name in LINK_SERVED_BY.values():
             (share / name / "link.json").rename(share / f"{name}.kept")
@@ -142,10 +148,7 @@ def test_a_beacon_that_is_none_stops_the_traffic_and_its_return_resumes_it(what:
 
 
 def test_a_beacon_that_comes_and_goes_loses_nothing(tmp_path: Path) -> None:
-    share = tmp_path / "share"
-    share.mkdir()
-    make_links(share)
-    with traffic(tmp_path / "home", {"hub": share, "agent": share}, count=COUNT, callers=4, gap=0.02) as run:
+    with at_work(tmp_path, count=COUNT, callers=4, gap=0.02) as (share, run):
         run.wait_for(10, SECONDS)
         for number in range(40):
             for name in LINK_SERVED_BY.values():
@@ -157,10 +160,7 @@ def test_a_beacon_that_comes_and_goes_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_folders_that_somebody_deleted_and_made_anew_are_used_again(tmp_path: Path) -> None:
-    share = tmp_path / "share"
-    share.mkdir()
-    make_links(share)
-    with traffic(tmp_path / "home", {"hub": share, "agent": share}, count=COUNT, callers=4, gap=0.02) as run:
+    with at_work(tmp_path, count=COUNT, callers=4, gap=0.02) as (share, run):
         run.wait_for(COUNT // 4, SECONDS)
         for name in LINK_SERVED_BY.values():
             for side in SIDES:
@@ -172,10 +172,7 @@ def test_folders_that_somebody_deleted_and_made_anew_are_used_again(tmp_path: Pa
 
 
 def test_an_old_copy_of_the_folder_put_back_changes_nothing(tmp_path: Path) -> None:
-    share = tmp_path / "share"
-    share.mkdir()
-    make_links(share)
-    with traffic(tmp_path / "home", {"hub": share, "agent": share}, count=COUNT, callers=4, gap=0.01) as run:
+    with at_work(tmp_path, count=COUNT, callers=4, gap=0.01) as (share, run):
         for part in range(1, 6):
             run.wait_for(part * COUNT // 4, SECONDS)
             old = contents(share)
