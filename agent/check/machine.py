@@ -71,7 +71,8 @@ def _round_trip(config: AgentConfig, clock: Clock, hub_wait: float) -> Probe:
     """A question to the hub that changes nothing: about a command that never was."""
     began = clock.monotonic()
     try:
-        with Client(config.folder, side="agent", state_dir=config.state_dir) as client:
+        key_file = config.pairing_key_file
+        with Client(config.folder, side="agent", state_dir=config.state_dir, key_file=key_file) as client:
             reply = client.call("GET", "/api/v1/agent/commands/0", timeout=hub_wait)
     except (LinkInUse, PeerOffline, RelayTimeout) as error:
         busy = isinstance(error, LinkInUse)
