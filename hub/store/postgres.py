@@ -144,6 +144,8 @@ class PostgresDatabase:
     def close(self) -> None:
         self._ended.set()
         if self._listener is not None:
+            with suppress(psycopg.Error):
+                self._connection().execute(f"NOTIFY {_CHANNEL}")  # the listener wakes, and sees that it is over
             self._listener.join(_LISTEN_SECONDS + _AGAIN_SECONDS)
         with self._lock:
             for connection in self._opened:

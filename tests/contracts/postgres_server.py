@@ -71,6 +71,7 @@ def postgres_server() -> Iterator[str]:
 
 
 _free: list[str] = []  # databases with the schema, nobody's at the moment: to empty one is cheaper than to make one
+_first_settings: list[tuple[str, str]] = []  # what the schema itself puts there
 _made = 0
 
 
@@ -86,6 +87,7 @@ def fresh_database(url: str) -> Iterator[str]:
         name = f"hub_{_made}"
         _run(url, f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0")
         migrated(_named(url, name))
+        _first_settings[:] = _settings(_named(url, name))
     yield _named(url, name)
     _free.append(name)
 
@@ -108,18 +110,21 @@ def migrated(url: str) -> tuple[int, int]:
         return migrate(database, lambda label: None)
 
 
+def _settings(url: str) -> list[tuple[str, str]]:
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        return connection.execute("SELECT key, value FROM setting").fetchall()
+
+
 def _empty(url: str) -> None:
     import psycopg
 
     with psycopg.connect(url) as connection:
         connection.execute("SET lock_timeout = '20s'")
-        kept = connection.execute(
-            "SELECT key, value FROM setting WHERE link = 'main' AND key IN"
-            " ('schema_version', 'min_agent_version', 'auto_refresh_minutes')"
-        ).fetchall()
         tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
         connection.execute(f"TRUNCATE {', '.join(name for (name,) in tables)} RESTART IDENTITY")
-        connection.cursor().executemany("INSERT INTO setting (key, value) VALUES (%s, %s)", kept)
+        connection.cursor().executemany("INSERT INTO setting (key, value) VALUES (%s, %s)", _first_settings)
 
 
 def _named(url: str, name: str) -> str:
