@@ -12,9 +12,16 @@ _MEANT_BY_GLOB: Final = frozenset("*?[]")
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Every word has to be found. `match` is a query of the index, `globs` are patterns of words too short for it."""
+    """Every word has to be found.
+
+    `match` holds the words of three letters and more, each in quotes. The index of SQLite is asked for every three
+    letters of them, `grams`; that they stand together is seen by `wholes`, a pattern a word. `globs` are the patterns
+    of the words too short for an index.
+    """
 
     match: str | None
+    grams: str
+    wholes: tuple[str, ...]
     globs: tuple[str, ...]
 
 
@@ -25,8 +32,19 @@ def search_words(text: str) -> Words | None:
         raise invalid((Wrong("text", Said(f"more than {MAX_WORDS} words", f"больше {MAX_WORDS} слов")),))
     if not words:
         return None
-    quoted = ['"{}"'.format(word.replace('"', '""')) for word in words if len(word) >= INDEXED]
-    return Words(" ".join(quoted) or None, tuple(_glob(word) for word in words if len(word) < INDEXED))
+    long = [word for word in words if len(word) >= INDEXED]
+    grams = dict.fromkeys(word[at : at + INDEXED] for word in long for at in range(len(word) - INDEXED + 1))
+    return Words(
+        " ".join(map(_quoted, long)) or None,
+        " ".join(map(_quoted, grams)),
+        tuple(map(_glob, long)),
+        tuple(_glob(word) for word in words if len(word) < INDEXED),
+    )
+
+
+def _quoted(word: str) -> str:
+    doubled = word.replace('"', '""')
+    return f'"{doubled}"'
 
 
 def _glob(word: str) -> str:

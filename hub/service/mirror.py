@@ -77,7 +77,10 @@ def _found(transaction: Transaction, words: Words, wanted: Mapping[str, Any]) ->
         globs = json.dumps(further, ensure_ascii=False)
         return transaction.all("issues_with_letters", **wanted, glob=first, globs=globs)
     globs = json.dumps(words.globs, ensure_ascii=False)
-    return transaction.all("issues_with_text", **wanted, globs=globs, match=words.match)
+    wholes = json.dumps(words.wholes, ensure_ascii=False)
+    return transaction.all(
+        "issues_with_text", **wanted, globs=globs, match=words.match, grams=words.grams, wholes=wholes
+    )
 
 
 def _id_of(cursor: str | None) -> int:

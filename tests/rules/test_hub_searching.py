@@ -7,13 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hub.errors import Refusal
-from hub.searching import INDEXED, search_words
+from hub.searching import search_words
 
 
 def test_words_of_three_letters_go_to_the_index_and_shorter_ones_become_patterns() -> None:
     words = search_words('отчёт "за" г')
     assert words is not None
     assert words.match == '"отчёт" """за"""'
+    assert words.grams == '"отч" "тчё" "чёт" """за" "за"""'
+    assert words.wholes == ("*[Оо][Тт][Чч][Ёё][Тт]*", '*"[Зз][Аа]"*')
     assert words.globs == ("*[Гг]*",)
 
 
@@ -37,9 +39,11 @@ def test_whatever_is_typed_finds_the_text_it_is_a_part_of(before: str, typed: st
     try:
         for pattern in words.globs:
             assert database.execute("SELECT ? GLOB ?", (text, pattern)).fetchone()[0] == 1
-        if words.match is not None and not any(len(word) < INDEXED for word in typed.split()):
-            database.execute("CREATE VIRTUAL TABLE t USING fts5(body, tokenize='trigram')")
+        for pattern in words.wholes:
+            assert database.execute("SELECT ? GLOB ?", (text, pattern)).fetchone()[0] == 1
+        if words.grams:
+            database.execute("CREATE VIRTUAL TABLE t USING fts5(body, tokenize='trigram', detail='none')")
             database.execute("INSERT INTO t VALUES (?)", (text,))
-            assert database.execute("SELECT count(*) FROM t WHERE t MATCH ?", (words.match,)).fetchone()[0] == 1
+            assert database.execute("SELECT count(*) FROM t WHERE t MATCH ?", (words.grams,)).fetchone()[0] == 1
     finally:
         database.close()

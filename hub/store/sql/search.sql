@@ -12,15 +12,19 @@ WHERE link = :link AND key > :after
 ORDER BY key LIMIT :limit;
 
 -- Found in the order the mirror learned of them: the index yields them so, and stops as soon as the page is full.
--- name: issues_with_text(link, match, globs, status, type, priority, assignee, epic, sprint, label, state, after, limit)
+-- The words come in three forms, of which each database looks with its own: `match` is PostgreSQL's.
+-- name: issues_with_text(link, match, grams, wholes, globs, status, type, priority, assignee, epic, sprint, label, state, after, limit)
 SELECT issue.* FROM issue_text JOIN issue ON issue.id = issue_text.rowid
-WHERE issue_text MATCH :match AND issue_text.rowid > :after AND issue.link = :link
+WHERE issue_text MATCH :grams AND :match IS NOT NULL AND issue_text.rowid > :after AND issue.link = :link
   AND (:status IS NULL OR issue.status = :status) AND (:type IS NULL OR issue.issue_type = :type)
   AND (:priority IS NULL OR issue.priority = :priority) AND (:assignee IS NULL OR issue.assignee = :assignee)
   AND (:epic IS NULL OR issue.epic_key = :epic) AND (:sprint IS NULL OR issue.sprint = :sprint)
   AND (:label IS NULL OR EXISTS (SELECT 1 FROM json_each(issue.labels) AS one WHERE one.value = :label))
   AND (:state IS NULL OR :state = CASE WHEN issue.missing_at IS NOT NULL THEN 'missing'
     WHEN issue.moved_to IS NOT NULL THEN 'moved' WHEN issue.refreshed_at IS NULL THEN 'imported' ELSE 'present' END)
+  AND NOT EXISTS (SELECT 1 FROM json_each(:wholes) AS whole
+    WHERE NOT (issue.key || ' ' || coalesce(issue.summary, '') || ' ' || coalesce(issue.description, ''))
+      GLOB whole.value)
   AND NOT EXISTS (SELECT 1 FROM json_each(:globs) AS short
     WHERE NOT (issue.key || ' ' || coalesce(issue.summary, '')) GLOB short.value)
 ORDER BY issue_text.rowid LIMIT :limit;

@@ -58,9 +58,9 @@ ORDER BY key LIMIT :limit;
 
 -- The words come quoted, as the index of SQLite wants them; here each is looked for in the text, case folded by ICU:
 -- the server's own language may know Latin letters only.
--- name: issues_with_text(link, match, globs, status, type, priority, assignee, epic, sprint, label, state, after, limit)
+-- name: issues_with_text(link, match, grams, wholes, globs, status, type, priority, assignee, epic, sprint, label, state, after, limit)
 SELECT * FROM issue
-WHERE link = :link AND id > :after
+WHERE link = :link AND id > :after AND CAST(:grams AS TEXT) IS NOT NULL AND CAST(:wholes AS TEXT) IS NOT NULL
   AND (CAST(:status AS TEXT) IS NULL OR status = :status) AND (CAST(:type AS TEXT) IS NULL OR issue_type = :type)
   AND (CAST(:priority AS TEXT) IS NULL OR priority = :priority)
   AND (CAST(:assignee AS TEXT) IS NULL OR assignee = :assignee)
