@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 import httpx2
 from pydantic import ValidationError
 
-from agent.ports import HubUnreachable, Refusal
+from agent.ports import HubUnreachable, HubUnwell, Refusal
 from protocol.errors import Problem
 from protocol.messages import AgentState, ClaimRequest, Delivery, Report
 from relay.errors import (
@@ -132,8 +132,8 @@ def _refusal(answer: HubAnswer) -> Refusal:
         problem = Problem.model_validate_json(answer.body)
     except ValidationError:
         if answer.status >= 500:
-            raise HubUnreachable(f"the hub answered HTTP {answer.status}") from None
+            raise HubUnwell(f"the hub answered HTTP {answer.status}") from None
         return Refusal(answer.status, f"http {answer.status}", answer.body[:500].decode("utf-8", "replace"))
     if answer.status >= 500 and problem.code != "paused":
-        raise HubUnreachable(f"the hub answered {answer.status} {problem.code}: {problem.detail}")
+        raise HubUnwell(f"the hub answered {answer.status} {problem.code}: {problem.detail}")
     return Refusal(answer.status, problem.code, problem.detail)

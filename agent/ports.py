@@ -13,6 +13,10 @@ class HubUnreachable(Exception):
     """No answer of the hub's within the deadline. What was asked may have happened: ask again under the same id."""
 
 
+class HubUnwell(HubUnreachable):
+    """The hub answered that it is not well. That answer is kept under the request's id: ask anew under a fresh one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """The hub answered and said no. `code` is one of `protocol.errors`, or `http <status>` of something foreign."""

@@ -14,9 +14,20 @@ from agent.learning import MYSELF, SiteSource
 from agent.outcomes import Outcome
 from agent.pacer import Pacer
 from agent.pacing import gap
-from agent.ports import Hub, HubUnreachable, Jira, Journal, Refusal
+from agent.ports import Hub, HubUnreachable, HubUnwell, Jira, Journal, Refusal
 from agent.records import Claim, Claimed, Closed, Finished, Recovering, Reported, Session, Stopped
-from agent.recovery import MAX_CRASHES, AskHub, Close, Execute, GiveUp, LookUp, after_hub, first_thing, next_claim_in
+from agent.recovery import (
+    AskHub,
+    Close,
+    Execute,
+    GiveUp,
+    LookUp,
+    after_hub,
+    first_thing,
+    given_up,
+    known_result,
+    next_claim_in,
+)
 from agent.site import Site
 from protocol.commands import COMMAND_TYPES
 from protocol.messages import AGENT_VERSION, MAX_ERROR, AgentState, ClaimRequest, Delivery, Report
@@ -158,7 +169,7 @@ class Runner:
             self._journal.append(Session(at=self._clock.wall(), session=self._ids.new_id()))
         match self._first:
             case GiveUp(delivery):
-                self._fail(delivery, self._given_up())
+                self._fail(delivery, given_up(self._journal.memory))
             case AskHub(delivery):
                 if self._crashed:
                     self._journal.append(Recovering(at=self._clock.wall(), command_id=delivery.id))
@@ -223,7 +234,7 @@ class Runner:
         except CommandFailed as error:
             self._fail(delivery, str(error), error.known)
         except NoLongerClaimed as error:
-            self._close(delivery, f"the hub says {error}")
+            self._give_back(delivery, str(error))
         except DryRun as error:
             self._close(delivery, f"dry run: would {error}")
         except EnvironmentBlocked as error:
@@ -240,20 +251,22 @@ class Runner:
                 self._finish(delivery, Report(status="done", result=result, **self._counts(delivery)))
         return self._clock.monotonic()
 
+    def _give_back(self, delivery: Delivery, status: str) -> None:
+        """What was written before a person cancelled is told all the same, as a late result (P8)."""
+        memory = self._journal.memory
+        if memory.created_key is not None:
+            self._finish(delivery, Report(status="done", result=known_result(memory), **self._counts(delivery)))
+        elif memory.written:
+            self._fail(delivery, f"команду сняли посреди выполнения ({status}): сделано не всё")
+        else:
+            self._close(delivery, f"the hub says {status}")
+
     def _counts(self, delivery: Delivery) -> dict[str, Any]:
         memory = self._journal.memory
         return {"jira_calls": memory.calls, "rate_limited": memory.rate_limited, "delivery": delivery.delivery}
 
-    def _given_up(self) -> str:
-        memory = self._journal.memory
-        tried = memory.unsettled is not None or memory.written
-        outcome = "что из неё выполнено, видно в Jira" if tried else "она не выполнена"
-        return f"агент упал на этой команде {MAX_CRASHES} раза подряд; {outcome}"
-
     def _fail(self, delivery: Delivery, error: str, known: Mapping[str, Any] | None = None) -> None:
-        memory = self._journal.memory
-        told = {"operations": list(memory.written), "key": memory.created_key, **(known or {})}
-        result = {name: value for name, value in told.items() if value} or None
+        result = {**known_result(self._journal.memory), **(known or {})} or None
         text = error if len(error) <= MAX_ERROR else f"{error[: MAX_ERROR - 1]}…"
         self._finish(delivery, Report(status="failed", error=text, result=result, **self._counts(delivery)))
 
@@ -290,7 +303,12 @@ class Runner:
         }
 
     def _report(self, finished: Finished) -> float:
-        refusal = self._hub.report(finished.command_id, finished.report, finished.request_id)
+        try:
+            refusal = self._hub.report(finished.command_id, finished.report, finished.request_id)
+        except HubUnwell:
+            # The relay keeps every answer: under the same id this one would come back for ever.
+            self._journal.append(finished.model_copy(update={"request_id": self._ids.new_id()}))
+            raise
         delivery = self._journal.memory.delivery
         assert delivery is not None
         if refusal is None:
@@ -314,7 +332,11 @@ class Runner:
             request_id = self._ids.new_id()
             self._journal.append(Claim(at=self._clock.wall(), request_id=request_id))
         before = self._clock.monotonic()
-        answer = self._hub.claim(ClaimRequest(**self._state()), request_id)
+        try:
+            answer = self._hub.claim(ClaimRequest(**self._state()), request_id)
+        except HubUnwell:
+            self._answered_claim = request_id  # an answer too, although it says nothing
+            raise
         self._answered_claim = request_id
         self.idle = answer is None
         if isinstance(answer, Refusal):
