@@ -35,8 +35,12 @@ class SimulatedJournal(JournalFile):
     def append(self, record: AnyRecord) -> None:
         if isinstance(record, Call):
             self.calls_for = record.command_id
-        super().append(record)
-        self._written(record)
+        self._whole = False
+        try:
+            super().append(record)
+        finally:
+            if self._whole:  # it may be durable although the power went before anybody was told
+                self._written(record)
 
     def _synced(self, file: int) -> None:
         self._process.point("fsync before")
@@ -51,6 +55,7 @@ class SimulatedJournal(JournalFile):
             super()._write(data[: self._chance.randrange(len(data))])
             raise
         super()._write(data)
+        self._whole = True
         self._process.point("journal after")
 
     def lose_unsynced(self) -> None:

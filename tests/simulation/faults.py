@@ -1,23 +1,23 @@
 """What may go wrong in the simulated world, and the dice that decide when.
 
 THE CONTRACT. Injected:
-- Folder: a file lost, late, doubled (conflict copy), resurrected after its deletion, overtaken by later ones, truncated at
-  any byte, with a tail of NULs, with a bit flipped, not readable for a while; a listing that stands still, a name that is
-  listed and cannot be opened; the share gone and back, full, read-only, denied, another device in its place; names that
+- Folder: a file lost, late, doubled (conflict copy), resurrected after its deletion, overtaken by later ones, truncated
+  at any byte, with a tail of NULs, with a bit flipped, not readable for a while; a listing that stands still, a name
+  that is listed and cannot be opened; the share gone and back, full, read-only, another device in its place; names that
   are none of ours.
-- Processes: a power cut before, inside and after every journal write, fsync, publication, deletion, SQL statement and HTTP
-  call of either side; what was not synced is lost where the machine dies. The journal lost, the agent's whole disk lost,
-  the hub's relay state lost, the hub's database restored from an earlier moment. A second agent, a second relay.
-- Jira: a search index that lags by less than the settle window; a write that is refused before it is sent, dropped before
-  or after it was executed, answered by a page or by broken JSON, or that takes effect after its client gave up but within
-  the settle window, which is what this window promises to outlast; 429s; maintenance, log-in pages, expired tokens,
-  anonymous downgrade; people who rename, edit, move, comment, and delete what nobody is working on.
+- Processes: a power cut before, inside and after every journal write, fsync, publication, deletion, SQL statement and
+  HTTP call of either side; what was not synced is lost where the machine dies. The journal lost, the agent's whole disk
+  lost, the hub's relay state lost, the hub's database restored from an earlier moment. A second agent, a second relay.
+- Jira: a search index that lags by less than the settle window; a request that is refused before it is sent, dropped
+  before or after it was executed, answered by a page or by broken JSON, or that takes effect after its client gave up
+  but within the settle window, which is what this window promises to outlast; 429s; maintenance, log-in pages, expired
+  tokens, anonymous downgrade; people who rename, edit, move, and delete what nobody is working on.
 - Clocks: jumps either way, another boot.
 - People at the hub: batches, cancelling (with force), retrying, pausing, changing the policy, adopting.
 
-Not injected: a silent change of content under a right seal; a Jira that executes a write later than the settle window; an
-index that lags longer than it; a person who deletes the issue of a command that is still under way; a share call that
-never comes back (one thread cannot show it; `tests/contracts` does).
+Not injected: a silent change of content under a right seal; a Jira that executes a write later than the settle window;
+an index that lags longer than it; a person who deletes the issue of a command that is still under way; a share call
+that never comes back (one thread cannot show it; `tests/contracts` does).
 """
 
 import random
@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-# How likely each is at its occasion: one published file, one Jira call, one request; or per hour, for what comes by itself.
+# How likely each is at its occasion: one published file, one Jira call; or per hour, for what comes by itself.
 FOLDER: Final = {
     "lost": 0.04,
     "late": 0.06,
@@ -86,7 +86,7 @@ HOURLY: Final = {
     "policy": 0.1,
 }
 ALL: Final = frozenset({*FOLDER, *CALLS, *HOURLY})
-# What a person does is no fault of the world; it goes on when the faults stop being drawn, but not while all come to rest.
+# What people at the hub do is drawn with the rest, but it is no fault of the world.
 PEOPLE: Final = frozenset({"force cancel", "cancel", "retry", "pause", "policy"})
 
 

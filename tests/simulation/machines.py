@@ -4,7 +4,6 @@ A process is built new on what is durable, works in turns, and may be thrown awa
 """
 
 import contextlib
-import os
 import shutil
 import sqlite3
 from functools import lru_cache
@@ -19,12 +18,13 @@ from examples.jira.catalogue import SCRUM_BOARD
 from examples.jira.settings import DEFAULT_TOKEN
 from hub.api.apps import create_agent_app
 from hub.api.context import Context
+from hub.mark import MarkFile
 from hub.service import Service
 from relay.calls import Reply
 from relay.client import Client, ClientExchange, Waiter
 from relay.exchange import Exchange
 from relay.exchange import Settings as SideSettings
-from relay.link import Link
+from relay.link import Link, Received
 from relay.names import AnyName
 from relay.server import ServerExchange
 from relay.side import SideDriver
@@ -32,7 +32,7 @@ from tests.simulation.disks import CutConnection, CutDatabase, SimulatedJournal
 from tests.simulation.jira_wire import JiraWire
 from tests.simulation.share import SimulatedView
 from tests.simulation.virtual_loop import InlineWorkers, VirtualAsgi, VirtualLoop
-from tests.simulation.virtual_time import Actor, Machine, Process, ProcessClock
+from tests.simulation.virtual_time import Actor, Machine, PowerCut, Process, ProcessClock
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -79,6 +79,7 @@ class SteppedDriver(SideDriver):
         self._world, self._process = world, process
         self.actor = Actor(f"{process.name} relay", self._turn, world.time.now)
         self.bell = Bell(world, self.actor)
+        self._intake.take = self._watched(self._intake.take)  # type: ignore[method-assign]  # to look on, not to change
         world.share.bells[settings.side].append(self.bell.move)
         world.time.actors.append(self.actor)
 
@@ -89,7 +90,9 @@ class SteppedDriver(SideDriver):
 
     @property
     def running(self) -> bool:
-        return self._process.alive
+        if not self._process.alive:
+            raise PowerCut(self._process.name)
+        return True
 
     def _open(self, now: float) -> bool:
         if not super()._open(now):
@@ -98,15 +101,21 @@ class SteppedDriver(SideDriver):
         self._state._db = CutConnection(self._state._db, self._process, f"{self._settings.side} state")
         return True
 
-    def _look_at(self, link: Link, parsed: AnyName, name: str, now: float) -> int:
-        assert isinstance(self._folder, SimulatedView)
-        self._folder.last_read = None
-        acted = super()._look_at(link, parsed, name, now)
-        if acted and self._folder.last_read is not None:
-            seen_name, data = self._folder.last_read
-            if self._world.share.published.get(seen_name) != data:
-                self._world.broke("P16", f"{seen_name} was acted on although it is not what was published")
-        return acted
+    def _watched(self, take: Any) -> Any:
+        """The intake's `take`, each frame of which is compared with what was published under its name."""
+        folder = self._folder
+        assert isinstance(folder, SimulatedView)
+
+        def taking(link: Link, parsed: AnyName, name: str, *rest: Any) -> Received | None:
+            folder.last_read = None
+            received: Received | None = take(link, parsed, name, *rest)
+            if received is not None and folder.last_read is not None:
+                seen_name, data = folder.last_read
+                if data not in self._world.share.published.get(seen_name, ()):
+                    self._world.broke("P16", f"{seen_name} was acted on although it is not what was published")
+            return received
+
+        return taking
 
     def stop_in_order(self) -> None:
         self._close()
@@ -154,7 +163,8 @@ class HubMachine:
         process = Process("hub", self.machine)
         self.process = process
         self.database = CutDatabase(self.database_path, process, world.witness.hub_committed)
-        self.service = Service(self.database, clock=self.machine, ids=world.ids)
+        self.marks = MarkFile(self.folder / "hub.mark")
+        self.service = Service(self.database, clock=self.machine, ids=world.ids, marks=self.marks)
         self.loop = VirtualLoop(self.machine.monotonic)
         self.context = Context(self.service, workers=InlineWorkers())
         _app().state.context = self.context
@@ -217,6 +227,7 @@ class HubMachine:
         self.relays.clear()
         self.context.workers.shutdown()
         self.database.abandon()
+        self.marks.close()
         self.loop.close()
         self.world.time.actors.remove(self.actor)
         self.process = None
@@ -392,6 +403,7 @@ class AgentMachine:
             self.cut_whole_machine = False
             if self.journal is not None:
                 self.journal.lose_unsynced()
+                self.world.witness.may_have_forgotten(self)
             self.machine.reboot()
             self.world.told(self.name, "dies with its machine")
         else:
@@ -420,5 +432,5 @@ class AgentMachine:
 
     def lose_disk(self) -> None:
         shutil.rmtree(self.folder)
-        os.mkdir(self.folder)
+        self.folder.mkdir()
         self.world.told(self.name, "its disk is lost with everything on it")

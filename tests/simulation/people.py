@@ -1,4 +1,4 @@
-"""What people do in a simulated world: plan work at the hub, change their minds, and edit Jira behind the bridge's back."""
+"""What people do in a simulated world: plan at the hub, change their minds, edit Jira behind the bridge's back."""
 
 import json
 import sqlite3
@@ -8,6 +8,7 @@ import httpx2
 
 from examples.jira.app import JiraTransport
 from hub.errors import Refusal
+from tests.simulation.virtual_time import PowerCut
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -121,11 +122,25 @@ class People:
         self._world.told("person", "lets another agent take the link over", "hub")
         self._try(lambda: self._world.hub.service.adopt("main"))
 
+    def look_after(self) -> None:
+        """What a person does who sees to it that the queue goes on: let held batches go, end a conflict of agents."""
+        world = self._world
+        if world.hub.process is None:
+            return
+        for batch_id in sorted({row["batch_id"] for row in world.commands() if row["held"]}):
+            self._try(lambda batch_id=batch_id: world.hub.service.approve_batch("main", batch_id))
+        refused = world.witness.refused_at
+        if refused is not None and world.time.now - refused < 120.0:
+            world.witness.refused_at = None
+            self.adopt()
+
     def _try(self, action: Any) -> bool:
         try:
             action()
         except (Refusal, sqlite3.OperationalError) as refusal:
             self._world.told("hub", f"refuses: {refusal}", "person")
+        except PowerCut:
+            self._world.told("hub", "does not answer", "person")
         return True
 
     # --- at Jira

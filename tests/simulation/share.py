@@ -37,7 +37,7 @@ class SimulatedShare(MemoryShare):
         self.time, self.weather = time, weather
         self.latency, self.announces = latency, announces
         self.shown: dict[Side, dict[str, _Shown]] = {"hub": {}, "agent": {}}
-        self.published: dict[str, bytes] = {}
+        self.published: dict[str, list[bytes]] = {}  # every content a name ever had
         self.bells: dict[Side, list[Callable[[], None]]] = {"hub": [], "agent": []}
         self.states: dict[Side, ShareState] = {"hub": "ok", "agent": "ok"}
         self.other_device: dict[Side, bool] = {"hub": False, "agent": False}
@@ -46,7 +46,7 @@ class SimulatedShare(MemoryShare):
 
     def put(self, reader: Side, name: str, data: bytes) -> None:
         """A file is in the folder; how and when its reader sees it is fate."""
-        self.published[name] = data
+        self.published.setdefault(name, []).append(data)
         self.files[reader][name] = data
         for hook in self.hooks:
             hook(reader, name)
@@ -175,7 +175,7 @@ class SimulatedView(MemoryView):
     def publish(self, name: str, data: bytes, *, durable: bool) -> None:
         self._process.point("publish before")
         self._must_be_writable(name)
-        assert name not in self.share.published, f"the name {name} was used twice"
+        assert name not in self.share.files[PEER_OF[self.side]], f"the name {name} was used while it is in the folder"
         self.share.put(PEER_OF[self.side], name, data)
         self._process.point("publish after")
         if self.share.weather.strikes({"unsure publication": FOLDER["unsure publication"]}):

@@ -1,4 +1,4 @@
-"""Random worlds by their seeds: which faults are about, for how long, on what kind of share; and what became of them."""
+"""Random worlds by their seeds: which faults are about, for how long, on what kind of share; what became of them."""
 
 import contextlib
 import gc

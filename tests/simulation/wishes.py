@@ -1,4 +1,4 @@
-"""Whether a command's wish is true in the fake Jira right now, told from its store and not by any code of the product."""
+"""Whether a wish is true in the fake Jira right now, told from its store and not by any code of the product."""
 
 from typing import Any
 

@@ -68,6 +68,7 @@ class Witness:
     fault_states: Counter[tuple[str, str]] = field(default_factory=Counter)
     doubly_claimed: list[str] = field(default_factory=list)
     deleted: set[str] = field(default_factory=set)
+    refused_at: float | None = None  # when the agent was last told that another one holds the link
     _claimed_ids: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     _newest_event: int = 0
 
@@ -165,9 +166,15 @@ class Witness:
         if isinstance(record, Finished):
             self.tell(agent.name, f"command {record.command_id} is {record.report.status}: {record.report.error or ''}")
 
+    def may_have_forgotten(self, agent: "AgentMachine") -> None:
+        """The newest lines of its journal may be gone with the machine: the same answer may be taken once more."""
+        self._claimed_ids.pop(str(agent.journal_path), None)
+
     def agent_said(self, agent: "AgentMachine", event: Event) -> None:
         if event.name in ("blocked", "unblocked", "lost", "back", "refused"):
             self.tell(agent.name, f"{event.name}: {event.text[:120]}")
+        if event.name == "refused" and "session_conflict" in event.text and agent is self.world.agent:
+            self.refused_at = self.world.time.now
         if event.name == "blocked":
             self.world.agent_blocked(agent, event.text)
 

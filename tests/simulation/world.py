@@ -106,12 +106,11 @@ class World:
         self._send_clones_away()
         for machine in (self.hub, self.agent):
             machine.down_seconds = 1.0
+            if machine.process is not None:
+                machine.process.dies_at = None
             if machine.process is None:
                 self.start_later(machine)
         self.time.pump(self.time.now + 5.0)
-        for row in self.commands():
-            if row["held"]:
-                self.hub.service.approve_batch("main", row["batch_id"])
         self._wait_for_rest()
         self.run(600.0)  # late reports, late replies
         self._judge(promises.AT_REST)
@@ -121,6 +120,7 @@ class World:
         queue = sum(gaps.get(row["type"], 60.0) for row in self.commands() if row["status"] not in TERMINAL)
         deadline = self.time.now + 3 * queue + REST_SECONDS
         while self.time.now < deadline and any(row["status"] not in TERMINAL for row in self.commands()):
+            self.people.look_after()
             self.time.pump(self.time.now + 60.0)
 
     def _send_clones_away(self) -> None:
@@ -146,6 +146,8 @@ class World:
             self.people.some_batch()
 
     def _after_turn(self) -> None:
+        if self.broken and not self.lenient:
+            raise Broken(self.broken[0])  # it was raised within a handler, which made an answer of it
         self.hub.wake_handlers()
         for machine in (self.hub, *self.agents):
             if machine.dead:
@@ -262,8 +264,8 @@ class World:
         hashed = hashlib.sha256()
         for told in self.witness.chronicle:
             hashed.update(f"{told.at:.6f} {told.who} {told.whom} {told.text}\n".encode())
-        for name, data in self.share.published.items():
-            hashed.update(name.encode() + data)
+        for name, contents in self.share.published.items():
+            hashed.update(name.encode() + b"".join(contents))
         return hashed.hexdigest()
 
     def close(self) -> None:
