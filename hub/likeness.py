@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 # Two words of three in common (Dice): «Сверка остатков за октябрь» is like «Сверка остатков», «Сверка счетов» is not.
@@ -24,23 +25,28 @@ class Similar:
     status: str | None
 
 
-def is_open(issue: Similar) -> bool:
-    """Whether work on the issue is not finished, as far as the name of its status tells."""
-    return (issue.status or "").strip().casefold() not in _FINISHED
+@lru_cache(maxsize=256)  # a site has a dozen statuses
+def is_open(status: str | None) -> bool:
+    """Whether work is not finished, as far as the name of the status tells."""
+    return (status or "").strip().casefold() not in _FINISHED
 
 
-def similar_issues(wanted: Mapping[str, str], mirror: Iterable[Similar]) -> dict[str, Similar]:
-    """For each name in `wanted` (name -> summary) the open issue most like it, where there is one."""
+def similar_issues(wanted: Mapping[str, str], mirror: Iterable[tuple[str, str, str | None]]) -> dict[str, Similar]:
+    """For each name in `wanted` (name -> summary) the open issue most like it, where there is one.
+
+    `mirror` holds key, summary and status of every issue; most of a large one has no word in common with any wish.
+    """
     words = {name: _words(summary) for name, summary in wanted.items()}
     spoken = frozenset(word for some in words.values() for word in some)
     summaries = {" ".join(some) for some in words.values()}
     exact: dict[str, Similar] = {}
     bearing: dict[str, list[tuple[Similar, frozenset[str]]]] = {}
     seen: Counter[str] = Counter()
-    for issue in mirror:
-        of_issue = _words(issue.summary)
-        if spoken.isdisjoint(of_issue) or not is_open(issue):
+    for key, summary, status in mirror:
+        of_issue = _words(summary)
+        if spoken.isdisjoint(of_issue) or not is_open(status):
             continue
+        issue = Similar(key, summary, status)
         whole = " ".join(of_issue)
         if whole in summaries:
             exact.setdefault(whole, issue)

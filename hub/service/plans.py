@@ -213,7 +213,7 @@ def _similar(transaction: Transaction, link: str, creations: Mapping[str, str]) 
     if not creations:
         return {}
     shown = transaction.all("summaries_shown", link=link)
-    return similar_issues(creations, (Similar(row["key"], row["summary"], row["status"]) for row in shown))
+    return similar_issues(creations, ((row["key"], row["summary"], row["status"]) for row in shown))
 
 
 def _statuses(transaction: Transaction, link: str, wishes: Sequence[AnyCommand]) -> frozenset[str]:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from hub.likeness import MAX_CANDIDATES, Similar, similar_issues
+from hub.likeness import MAX_CANDIDATES, similar_issues
 
 
 def like(summary: str, *shown: str, status: str = "Открыто") -> str | None:
-    mirror = [Similar(f"AURORA-{number}", text, status) for number, text in enumerate(shown, 1)]
+    mirror = [(f"AURORA-{number}", text, status) for number, text in enumerate(shown, 1)]
     found = similar_issues({"new:1": summary}, mirror).get("new:1")
     return None if found is None else found.summary
 
