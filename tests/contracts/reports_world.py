@@ -77,6 +77,13 @@ def again(world: AgentWorld, *, after: float = 1.0) -> None:
     world.start()
 
 
+def without_journal(world: AgentWorld) -> None:
+    """A new process on an empty disk: what it knows of earlier commands it must find in Jira."""
+    (world.folder / "journal.jsonl").unlink()
+    again(world)
+    world.learn()
+
+
 def claimed(world: AgentWorld, command_type: str, **params: Any) -> int:
     """Add a command and let the agent take it in hand, not more."""
     number = world.queue.add(command_type, **params)

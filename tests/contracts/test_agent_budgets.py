@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.contracts.agent_world import AgentWorld
-from tests.contracts.reports_world import built, sent
+from tests.contracts.reports_world import built, sent, without_journal
 
 BUDGETS: list[tuple[str, dict[str, Any], int, int]] = [
     ("ensure_issue", {"temp_key": "new:1", "summary": "Отчёт"}, 2, 1),
@@ -52,7 +52,9 @@ def test_a_creation_costs_its_pages_and_one_and_an_epic_set_afterwards_one_more(
 def test_an_identity_costs_one_look_at_each_namesake(world: AgentWorld) -> None:
     wish = {"temp_key": "new:1", "summary": "Отчёт", "identity": "jh:a:1"}
     assert world.report_of("ensure_issue", **wish)["jira_calls"] == 2
+    without_journal(world)
     assert world.report_of("ensure_issue", **wish)["jira_calls"] == 2
+    assert len(world.written()) == 1
 
 
 @pytest.mark.parametrize(("there", "pages"), [(0, 1), (100, 1), (101, 2), (250, 3)])

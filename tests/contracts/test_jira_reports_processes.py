@@ -16,8 +16,8 @@ def machine(tmp_path: Path) -> Iterator[Place]:
         yield found
 
 
-def probes(machine: Place, *, code: int) -> dict[str, Any]:
-    done = machine.ran("check", "--json", "--hub-wait", "5")
+def probes(machine: Place, *, code: int, hub_wait: int = 0) -> dict[str, Any]:
+    done = machine.ran("check", "--json", "--hub-wait", str(hub_wait))
     assert done.returncode == code, done.stdout + done.stderr
     return {one["name"]: one for one in json.loads(done.stdout)}
 
@@ -53,7 +53,7 @@ def test_b09_check_names_the_link_type_that_is_the_text_of_one_direction(machine
 def test_b41_check_reads_create_metadata_by_the_path_of_this_version(machine: Place, version: str, asked: str) -> None:
     machine.switch(version=version)
     with machine.serving():
-        found = probes(machine, code=0)
+        found = probes(machine, code=0, hub_wait=30)
     assert version in found["jira"]["seen"]
     assert found["create task"]["state"] == "ok"
     paths = [one["path"] for one in machine.requests() if "createmeta" in one["path"]]
