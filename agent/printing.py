@@ -3,7 +3,7 @@
 import sys
 from datetime import UTC, datetime
 
-from agent.runner import Event
+from agent.events import Event
 from protocol.messages import Delivery
 from relay.ports import Clock
 

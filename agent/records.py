@@ -16,13 +16,14 @@ class _Record(BaseModel):
 class Session(_Record):
     """Names this journal's life; the hub serves one session per link.
 
-    Compaction carries the newest own key here, and the moments of the claims of the last day.
+    Compaction carries the newest own key here, the moments of the claims of the last day, and the creations.
     """
 
     kind: Literal["session"] = "session"
     session: str
     newest_own_key: str | None = None
     claimed_at: tuple[float, ...] | None = None
+    creations: "tuple[Creation, ...] | None" = None
 
 
 class Claim(_Record):
@@ -67,6 +68,17 @@ class Intent(_Record):
     write: str
     boot_id: str
     monotonic: float
+
+
+class Creation(_Record):
+    """Something made under a root that a later command may bear too: an issue, or a comment with a marker.
+
+    With an `intent` nobody knows whether it was made; with a `key` Jira has said so. Not a line of its own.
+    """
+
+    root: str
+    intent: Intent | None = None
+    key: str | None = None
 
 
 class Step(_Record):
@@ -119,6 +131,7 @@ class Stopped(_Record):
 AnyRecord = (
     Session | Claim | Claimed | Call | Answered | Intent | Step | Finished | Reported | Closed | Recovering | Stopped
 )
+Session.model_rebuild()
 RECORD: Final[TypeAdapter[AnyRecord]] = TypeAdapter(Annotated[AnyRecord, Field(discriminator="kind")])
 
 

@@ -5,7 +5,7 @@ Records are folded by position, never by command id alone: a restored hub may gi
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
 from agent.pacing import LastCall
 from agent.records import (
@@ -15,6 +15,7 @@ from agent.records import (
     Claim,
     Claimed,
     Closed,
+    Creation,
     Finished,
     Intent,
     Recovering,
@@ -23,10 +24,15 @@ from agent.records import (
     Step,
     Stopped,
 )
+from agent.writes import CREATION
 from protocol.messages import Delivery, Status
 
 DAY: Final = 86_400.0
 MAX_CLAIMS: Final = 10_000  # of a day that are remembered; more than one in nine seconds nobody paces
+MAX_CREATIONS: Final = (
+    50  # that are remembered by their root: a person's retry follows within days, not thousands later
+)
+CREATIONS_KEPT: Final = 30 * DAY  # no search index lags so long
 MAX_CRASHES: Final = 3  # a command that kills the agent at each attempt must not hold the queue (L1)
 
 
@@ -35,7 +41,8 @@ class Memory:
     """What the agent knows: the fold of its journal.
 
     `unsettled` is a write whose outcome nobody knows; `written` are the texts of the writes that were done;
-    `claimed_at` are the wall times of the claims of the day before the newest one.
+    `claimed_at` are the wall times of the claims of the day before the newest one. `creations` outlive their command:
+    its retry shares the root, and must neither make a second one nor trust a search that is too young (P1).
     """
 
     session: str | None = None
@@ -53,6 +60,7 @@ class Memory:
     last_call: LastCall | None = None
     newest_own_key: str | None = None
     claimed_at: tuple[float, ...] = ()
+    creations: tuple[Creation, ...] = ()
 
 
 def remembered(memory: Memory, record: AnyRecord) -> Memory:
@@ -62,13 +70,15 @@ def remembered(memory: Memory, record: AnyRecord) -> Memory:
         case Session():
             own = record.newest_own_key or memory.newest_own_key
             claims = memory.claimed_at if record.claimed_at is None else record.claimed_at
-            return replace(memory, session=record.session, newest_own_key=own, claimed_at=claims)
+            made = memory.creations if record.creations is None else record.creations
+            return replace(memory, session=record.session, newest_own_key=own, claimed_at=claims, creations=made)
         case Claim():
             return replace(memory, open_claim=record.request_id)
         case Claimed():
             claims = (*memory.claimed_at, record.at)
             recent = tuple(at for at in claims if at > record.at - DAY)[-MAX_CLAIMS:]
-            return replace(_empty_handed(memory), open_claim=None, delivery=record.delivery, claimed_at=recent)
+            taken = replace(_empty_handed(memory), open_claim=None, delivery=record.delivery, claimed_at=recent)
+            return _recalled(taken, record.delivery)
         case Call() | Answered():
             return _after_call(memory, record)
         case Intent() | Step():
@@ -96,7 +106,56 @@ def _empty_handed(memory: Memory) -> Memory:
         last_call=memory.last_call,
         newest_own_key=memory.newest_own_key,
         claimed_at=memory.claimed_at,
+        creations=memory.creations,
     )
+
+
+def root_of(delivery: Delivery) -> str | None:
+    """What the command and its retries have in common, where they make something that must be made once."""
+    if delivery.type == "ensure_issue":
+        return delivery.identity
+    if delivery.type == "ensure_comment":
+        return f"{delivery.params.get('key')} {delivery.params.get('marker')}"
+    return None
+
+
+def _makes(delivery: Delivery, write: str) -> bool:
+    """Whether this write of the command is the one that must not be done twice."""
+    return write == CREATION or (delivery.type == "ensure_comment" and write.startswith("POST "))
+
+
+def _recalled(memory: Memory, delivery: Delivery) -> Memory:
+    """With what an earlier command of the same root has made, or may have made."""
+    root = root_of(delivery)
+    known = next((one for one in memory.creations if one.root == root), None)
+    if known is None:
+        return memory
+    intent = None if known.intent is None else known.intent.model_copy(update={"command_id": delivery.id})
+    return replace(memory, unsettled=intent, tried_to_create=delivery.type == "ensure_issue")
+
+
+def made_key(memory: Memory) -> str | None:
+    """The issue Jira has created for the command in hand, or for an earlier one of the same root."""
+    root = None if memory.delivery is None else root_of(memory.delivery)
+    recalled = next((one.key for one in memory.creations if one.root == root), None)
+    return memory.created_key or recalled
+
+
+def _creations_after(memory: Memory, record: Intent | Step) -> tuple[Creation, ...]:
+    delivery = memory.delivery
+    root = None if delivery is None else root_of(delivery)
+    if delivery is None or root is None or not _makes(delivery, record.write):
+        return memory.creations
+    others = [one for one in memory.creations if one.root != root]
+    if isinstance(record, Intent):
+        others.append(Creation(at=record.at, root=root, intent=record))
+    elif record.outcome == "done" and delivery.type == "ensure_issue":
+        if record.created_key is None:
+            return memory.creations  # a namesake was there: what became of our own creation stays open
+        others.append(Creation(at=record.at, root=root, key=record.created_key))
+    young = [one for one in others if one.at > record.at - CREATIONS_KEPT]
+    # Too many: what Jira has confirmed goes first, a search will find it; then the oldest.
+    return tuple(sorted(young, key=lambda one: (one.intent is not None, one.at))[-MAX_CREATIONS:])
 
 
 def _after_call(memory: Memory, record: Call | Answered) -> Memory:
@@ -111,6 +170,7 @@ def _after_call(memory: Memory, record: Call | Answered) -> Memory:
 def _after_write(memory: Memory, record: Intent | Step) -> Memory:
     if not _is_ours(memory, record.command_id):
         return memory
+    memory = replace(memory, creations=_creations_after(memory, record))
     if isinstance(record, Intent):
         assert memory.delivery is not None
         return replace(memory, unsettled=record, tried_to_create=memory.delivery.type == "ensure_issue")
@@ -152,6 +212,19 @@ class GiveUp:
     """It has killed the agent too often: report it failed, unexecuted."""
 
     delivery: Delivery
+
+
+def given_up(memory: Memory) -> str:
+    """The error of a command that was given up."""
+    tried = memory.unsettled is not None or memory.written
+    outcome = "что из неё выполнено, видно в Jira" if tried else "она не выполнена"
+    return f"агент упал на этой команде {MAX_CRASHES} раза подряд; {outcome}"
+
+
+def known_result(memory: Memory) -> dict[str, Any]:
+    """What is to be told of a command that did not come to its end: the issue it created, what it wrote (P8)."""
+    told = {"operations": list(memory.written), "key": made_key(memory)}
+    return {name: value for name, value in told.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +299,8 @@ def condensed(memory: Memory, at: float) -> tuple[AnyRecord, ...]:
     """The few records that stand for everything an agent with empty hands must still know."""
     records: list[AnyRecord] = []
     if memory.session is not None:
-        own, claims = memory.newest_own_key, memory.claimed_at
-        records.append(Session(at=at, session=memory.session, newest_own_key=own, claimed_at=claims))
+        own, claims, made = memory.newest_own_key, memory.claimed_at, memory.creations
+        records.append(Session(at=at, session=memory.session, newest_own_key=own, claimed_at=claims, creations=made))
     if memory.open_claim is not None:
         records.append(Claim(at=at, request_id=memory.open_claim))
     if memory.last_call is not None:

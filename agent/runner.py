@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from agent.events import Event
 from agent.executor.execution import AllowList, command_of, created_for, execute
 from agent.executor.work import CommandFailed, DryRun, EnvironmentBlocked, NoLongerClaimed, Rules, Work
 from agent.learning import MYSELF, SiteSource
@@ -26,6 +27,7 @@ from agent.recovery import (
     first_thing,
     given_up,
     known_result,
+    made_key,
     next_claim_in,
 )
 from agent.site import Site
@@ -55,18 +57,6 @@ class Settings:
     types: frozenset[str] = frozenset(COMMAND_TYPES)
     dry_run: bool = False
     commands_a_day: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something a person may want to see. `name` is claimed, waiting, ended, blocked, unblocked, lost, back, refused,
-    full, closed or rehearsed; `until` a monotonic moment, of `ended` the earliest one of a next call."""
-
-    name: str
-    text: str = ""
-    delivery: Delivery | None = None
-    report: Report | None = None
-    until: float | None = None
 
 
 @dataclass(slots=True)
@@ -254,7 +244,7 @@ class Runner:
     def _give_back(self, delivery: Delivery, status: str) -> None:
         """What was written before a person cancelled is told all the same, as a late result (P8)."""
         memory = self._journal.memory
-        if memory.created_key is not None:
+        if made_key(memory) is not None:
             self._finish(delivery, Report(status="done", result=known_result(memory), **self._counts(delivery)))
         elif memory.written:
             self._fail(delivery, f"команду сняли посреди выполнения ({status}): сделано не всё")

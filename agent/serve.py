@@ -11,12 +11,13 @@ from pathlib import Path
 import httpx2
 
 from agent.config import AgentConfig
+from agent.events import Event
 from agent.hub import Exchange, HubClient
 from agent.jira import Access, JiraClient
 from agent.journal import JournalFile
 from agent.learning import LearntSite
 from agent.pacer import Pacer
-from agent.runner import Event, Runner, Settings
+from agent.runner import Runner, Settings
 from agent.site import Wanted
 from relay.ports import Clock, Ids
 

@@ -146,3 +146,6 @@ def said(write: Write) -> str:
             return f"{request.text} ({write.what})"
         case _:
             return request.text
+
+
+CREATION: Final = said(CreateIssue({}))  # what a creation is called in the journal, whatever it creates

@@ -7,14 +7,15 @@ from agent.differences.issue import Candidate, Found, differing, issue_differenc
 from agent.differences.refresh import issue_state, mirror_fields
 from agent.executor.reading import issue_request, read_issue, search, try_issue
 from agent.executor.work import CommandFailed, EnvironmentBlocked, Work, bring_about
-from agent.jql import own_recent_issues, own_with_label
+from agent.jql import own_issues_since, own_recent_issues, own_with_label, these_keys
 from agent.outcomes import Outcome
-from agent.writes import PROPERTY, CreateIssue, Write, said
+from agent.writes import CREATION, PROPERTY, CreateIssue, Write
 from protocol.commands import EnsureIssue
 from protocol.issues import IssueState
 from protocol.keys import project_of
 
 Result = dict[str, Any]
+MAX_YOUNG: Final = 20  # issues made since the first delivery: the agent makes one in two minutes, and one at a time
 INDEX_ROUNDS: Final = 5  # settle windows to wait for a search index that does not show what we know is there
 
 
@@ -45,6 +46,10 @@ def _creation(work: Work, want: EnsureIssue, result: Result) -> Callable[[], tup
             if not found.existed_before:
                 work.settle(done=True, created_key=found.candidate.state.key)
             return ()
+        if work.made_key is not None and try_issue(work, work.made_key, ["summary"]).outcome is Outcome.OK:
+            # An earlier command of this root made it, and the index is late; had a person deleted it, it would be 404.
+            result["key"] = work.made_key
+            return ()
         return tuple(
             write
             for write in issue_difference(work.site, want, work.delivery.identity, None)
@@ -57,14 +62,16 @@ def _creation(work: Work, want: EnsureIssue, result: Result) -> Callable[[], tup
 def _find(work: Work, want: EnsureIssue) -> Found | None:
     """Our issue, by identity and by the seeds' rule; an empty answer counts only if the index lives.
 
-    With a creation of unknown outcome behind us, "not found" from an index that does not show an issue we know of
-    means nothing (H1): wait and search again. Delivered before, and nothing of it in the journal: the journal may be
-    lost and the issue made by a life before it, so here too the first "not found" is not the last word.
+    With a creation of unknown outcome behind us, by this command or an earlier one of its root, "not found" from an
+    index that does not show an issue we know of means nothing (H1): wait and search again. Delivered before, and
+    nothing of it in the journal: the journal may be lost and the issue made by a life before it, so here too the first
+    "not found" is not the last word.
     """
     doubted = work.delivery.delivery > 1 and not work.tried_to_create
     for _ in range(INDEX_ROUNDS):
         issues = search(work, own_recent_issues(work.site.project, work.delivery.age_seconds), mirror_fields(work.site))
         found = ours(work.delivery.identity, _identified(work, want, issues), tried=work.tried_to_create)
+        found = found or _renamed(work)
         trusted = work.unsettled is None or _index_lives(work, issues)
         if found is not None or (trusted and not doubted):
             return found
@@ -97,9 +104,24 @@ def _identity(work: Work, state: IssueState) -> str | None:
     return identity if isinstance(identity, str) else None
 
 
+def _renamed(work: Work) -> Found | None:
+    """Ours under another summary (H5): a person may have renamed it between its creation and this rerun of it."""
+    if work.delivery.identity is None or not (work.tried_to_create or work.delivery.delivery > 1):
+        return None
+    young = search(work, own_issues_since(work.site.project, work.delivery.age_seconds), mirror_fields(work.site))
+    for issue in young[:MAX_YOUNG]:
+        state = issue_state(work.site, issue)
+        if _identity(work, state) == work.delivery.identity:
+            return Found(Candidate(state, type_id=""), existed_before=False, also_found=())
+    return None
+
+
 def _index_lives(work: Work, issues: Sequence[Any]) -> bool:
     witness = work.newest_own_key
     if witness is None or any(issue.get("key") == witness for issue in issues):
+        return True
+    # After quiet days it is too old for that search, or an automation has changed whose it is: asked for by its key.
+    if search(work, these_keys([witness]), ["created"], validate=False):
         return True
     known = try_issue(work, witness, ["created"])
     # Deleted or moved away by a person: it witnesses nothing any more.
@@ -119,7 +141,7 @@ def _told(work: Work, want: EnsureIssue, found: Found) -> Result:
 
 def _rest(work: Work, want: EnsureIssue, key: str) -> Callable[[], tuple[Write, ...]]:
     """What creating left out. Nothing can be left out where neither an epic nor an assignee is wished: no reading."""
-    fresh = [IssueState(key=key)] if want.assignee is None and request_text() in work.written else []
+    fresh = [IssueState(key=key)] if want.assignee is None and CREATION in work.written else []
 
     def missing() -> tuple[Write, ...]:
         if not left_out(work.site, want, IssueState(key=key)):
@@ -129,11 +151,6 @@ def _rest(work: Work, want: EnsureIssue, key: str) -> Callable[[], tuple[Write, 
         return left_out(work.site, want, have)
 
     return missing
-
-
-def request_text() -> str:
-    """How a creation is called in the journal."""
-    return said(CreateIssue({}))
 
 
 def _second_issue(work: Work, want: EnsureIssue) -> Result:
@@ -148,9 +165,10 @@ def _second_issue(work: Work, want: EnsureIssue) -> Result:
 
 def look_up(work: Work, want: EnsureIssue) -> Result | None:
     """A read-only search for an issue that may have been created before the command was cancelled (H13)."""
-    if work.created_key is not None:
-        return {"key": work.created_key}
+    if work.made_key is not None:
+        return {"key": work.made_key}
+    work.wait_settled()  # a creation may still take effect although nobody wants it any more (H15)
     jql = own_recent_issues(work.site.project, work.delivery.age_seconds)
     candidates = _identified(work, want, search(work, jql, mirror_fields(work.site)))
-    found = ours(work.delivery.identity, candidates, tried=work.tried_to_create)
+    found = ours(work.delivery.identity, candidates, tried=work.tried_to_create) or _renamed(work)
     return None if found is None or found.existed_before else {"key": found.candidate.state.key}

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from agent.differences import CannotReach
 from agent.executor.changes import ensure_comment, ensure_fields, ensure_link, ensure_sprint, ensure_status
 from agent.executor.creation import ensure_issue, look_up
-from agent.executor.readings import refresh
+from agent.executor.refreshing import refresh
 from agent.executor.work import CommandFailed, Work
 from protocol.commands import (
     AnyCommand,

@@ -13,6 +13,7 @@ from agent.outcomes import Answer, JiraRequest, Outcome
 from agent.pacer import Pacer
 from agent.ports import Hub, Jira, Journal
 from agent.records import Intent, Step
+from agent.recovery import made_key
 from agent.site import Site
 from agent.writes import CreateIssue, DeleteLink, Write, request_of, said
 from protocol.messages import Delivery
@@ -116,6 +117,11 @@ class Work:
         return self._journal.memory.created_key
 
     @property
+    def made_key(self) -> str | None:
+        """The same, or what an earlier command of the same root has created."""
+        return made_key(self._journal.memory)
+
+    @property
     def tried_to_create(self) -> bool:
         """Whether a creation for this command was ever begun."""
         return self._journal.memory.tried_to_create
@@ -201,8 +207,7 @@ class Work:
     def _write_once(self, write: Write) -> Answer:
         if self._attempted or not self._called:
             self._pacer.wait_gap(self._rules.gap_seconds)
-        if not self.written:
-            self._check_claim()
+        self._check_claim()
         text = said(write)
         self._attempted = self._called = True
         self._journal.append(
@@ -222,7 +227,7 @@ class Work:
         return found
 
     def _check_claim(self) -> None:
-        """Right before the first write: a person may have cancelled during the pause (H14)."""
+        """Right before every write: a person may have cancelled in the pause, the gap or the block before it (H14)."""
         today = self._hub.command(self.delivery.id)
         if today is None or today.status != "claimed":
             raise NoLongerClaimed("unknown to the hub" if today is None else today.status)

@@ -6,12 +6,13 @@ from typing import Any
 
 import httpx2
 
+from agent.events import Event
 from agent.hub import HubAnswer
 from agent.jira import Access
 from agent.journal import JournalFile, line_of
 from agent.ports import HubUnreachable
 from agent.records import AnyRecord
-from agent.runner import Event, Runner, Settings
+from agent.runner import Runner, Settings
 from agent.serve import assemble, names_cache
 from agent.site import Wanted
 from examples.jira.app import JiraTransport, create_app
