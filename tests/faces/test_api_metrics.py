@@ -2,21 +2,21 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
 from tests.faces.filled_mirror import fill
-from tests.faces.small_hub import SmallHub, fields
+from tests.faces.small_hub import ENGINES, SmallHub, fields, hub_on
 
 LINE = re.compile(r'[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+')
 
 
-@pytest.fixture
-def hub() -> Iterator[SmallHub]:
-    made = SmallHub()
-    yield made
-    made.close()
+@pytest.fixture(params=ENGINES)
+def hub(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SmallHub]:
+    with hub_on(request.param, request, tmp_path) as made:
+        yield made
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/api/v1/metrics"])

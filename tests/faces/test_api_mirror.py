@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.faces.filled_mirror import fill
-from tests.faces.small_hub import SmallHub
+from tests.faces.small_hub import ENGINES, SmallHub, hub_on
 
 ISSUES: list[dict[str, Any]] = [
     {"key": "AURORA-1533", "summary": "Сверка ОСТАТКОВ", "description": "за октябрь 100%", "status": "Открыто"},
@@ -17,12 +17,11 @@ ISSUES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(params=["memory", "file"])
+@pytest.fixture(params=ENGINES)
 def hub(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SmallHub]:
-    made = SmallHub() if request.param == "memory" else SmallHub(str(tmp_path / "hub.sqlite"))
-    fill(made.service, *ISSUES, missing=["AURORA-9"], moved={"AURORA-8": "BOREAS-7"})
-    yield made
-    made.close()
+    with hub_on(request.param, request, tmp_path) as made:
+        fill(made.service, *ISSUES, missing=["AURORA-9"], moved={"AURORA-8": "BOREAS-7"})
+        yield made
 
 
 def found(hub: SmallHub, **query: Any) -> list[str]:
@@ -120,6 +119,7 @@ def test_a_note_goes_along_with_an_issue_that_moves(hub: SmallHub) -> None:
     assert hub.people.get("/api/v1/notes/OTHER-2").json()["text"] == "old\n\nask Boris"
 
 
+@pytest.mark.parametrize("hub", ["memory", "file"], indirect=True)
 def test_the_index_holds_exactly_what_the_mirror_holds(hub: SmallHub) -> None:
     for turn in range(3):
         fill(hub.service, *({**issue, "summary": f"{issue['summary']} {turn}"} for issue in ISSUES))

@@ -1,19 +1,19 @@
 """Plans through the API: the diff, the digest, and a batch that is only made of what was seen."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.faces.filled_mirror import fill, take
-from tests.faces.small_hub import SmallHub, creation, fields, link
+from tests.faces.small_hub import ENGINES, SmallHub, creation, fields, hub_on, link
 
 
-@pytest.fixture
-def hub() -> Iterator[SmallHub]:
-    made = SmallHub()
-    yield made
-    made.close()
+@pytest.fixture(params=ENGINES)
+def hub(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SmallHub]:
+    with hub_on(request.param, request, tmp_path) as made:
+        yield made
 
 
 def plan(hub: SmallHub, *commands: dict[str, Any], **more: Any) -> dict[str, Any]:
