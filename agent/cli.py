@@ -77,9 +77,7 @@ def check(
         typer.echo(json.dumps([probe.as_json() for probe in found], ensure_ascii=False, indent=2))
     else:
         for probe in found:
-            typer.echo(
-                f"{probe.state:<5} {probe.name}: {probe.seen}" + (f"\n      → {probe.todo}" if probe.todo else "")
-            )
+            typer.echo(str(probe))
     raise typer.Exit(1 if any(probe.state == "fail" for probe in found) else 0)
 
 

@@ -4,12 +4,12 @@ import httpx2
 
 from agent.check.jira import jira_probes
 from agent.check.machine import HUB_WAIT, machine_probes, tls_probe
-from agent.check.probe import Probe
 from agent.config import AgentConfig, ConfigFault
 from agent.jira import JiraClient, network
 from agent.records import AnyRecord
 from agent.recovery import Memory
 from relay.ports import Clock
+from relay.probe import Probe
 
 
 class NoJournal:

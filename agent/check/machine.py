@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from agent.check.probe import Probe
 from agent.config import AgentConfig
 from agent.jira import Access, tls_context
 from agent.journal import read_records
@@ -16,6 +15,7 @@ from agent.lock import AlreadyRunning, exclusive
 from relay import AlreadyRunning as LinkInUse
 from relay import Client, PeerOffline, RelayError, RelayTimeout
 from relay.ports import Clock
+from relay.probe import Probe
 
 TLS_SECONDS: Final = 10.0
 SOON_DAYS: Final = 14

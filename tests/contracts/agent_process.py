@@ -58,9 +58,8 @@ class _JiraServer(uvicorn.Server):
 
 
 @contextlib.contextmanager
-def serving_jira(settings: JiraSettings) -> Iterator[tuple[FakeJira, str]]:
-    """A fake Jira on a port of its own, and its address; the same object answers and is asked."""
-    jira = FakeJira(settings, SystemClock())
+def on_a_port(jira: FakeJira) -> Iterator[str]:
+    """The address at which this fake answers; the same object can be asked and told directly."""
     listener = listen("127.0.0.1", 0)
     server = _JiraServer(
         uvicorn.Config(JiraApp(jira), http=DroppingProtocol, log_config=None, lifespan="off", ws="none")
@@ -69,12 +68,11 @@ def serving_jira(settings: JiraSettings) -> Iterator[tuple[FakeJira, str]]:
     thread.start()
     assert server.listening.wait(DEADLINE)
     try:
-        yield jira, f"http://127.0.0.1:{listener.getsockname()[1]}"
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
         server.should_exit = True
         thread.join(DEADLINE)
         listener.close()
-        jira.close()
 
 
 class Place:
@@ -181,5 +179,7 @@ def wait_until(true: Any) -> None:
 @contextlib.contextmanager
 def place(folder: Path, *, issues: int = 41) -> Iterator[Place]:
     """A machine whose agent's token is the canary."""
-    with serving_jira(JiraSettings(tokens={CANARY: "svc_hub"}, issues=issues)) as (jira, url):
+    jira = FakeJira(JiraSettings(tokens={CANARY: "svc_hub"}, issues=issues), SystemClock())
+    with on_a_port(jira) as url:
         yield Place(folder, jira, url)
+    jira.close()

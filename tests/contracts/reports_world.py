@@ -2,22 +2,17 @@
 
 import contextlib
 import re
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx2
-import uvicorn
 
 from agent.jira import Access, network
 from agent.runner import Settings
 from agent.site import Wanted
-from examples.jira.app import JiraApp
-from examples.jira.serving import DroppingProtocol, listen
+from tests.contracts.agent_process import on_a_port
 from tests.contracts.agent_world import WANTED, AgentWorld, Killed
-
-STARTED_WITHIN_SECONDS = 20.0
 
 
 def built(folder: Path, *, settings: Settings | None = None, switches: Any = None, **wanted: Any) -> AgentWorld:
@@ -108,34 +103,13 @@ class OverSockets(AgentWorld):
     @contextlib.contextmanager
     def opened(cls, folder: Path) -> Iterator["OverSockets"]:
         world = cls(folder)
-        listener = listen("127.0.0.1", 0)
-        config = uvicorn.Config(JiraApp(world.jira), http=DroppingProtocol, log_config=None, lifespan="off", ws="none")
-        server = _Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        assert server.listening.wait(STARTED_WITHIN_SECONDS)
-        world.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        world.wire.inner = network(world.access())  # type: ignore[assignment]
-        world.journal.close()
-        world.start()
-        try:
+        with on_a_port(world.jira) as world.url:
+            world.wire.inner = network(world.access())  # type: ignore[assignment]
+            world.journal.close()
+            world.start()
             yield world
-        finally:
             world.wire.inner.close()
-            server.should_exit = True
-            thread.join(STARTED_WITHIN_SECONDS)
-            listener.close()
 
     def access(self) -> Access:
         found = super().access()
         return Access(self.url or found.url, found.headers, found.secrets)
-
-
-class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.listening = threading.Event()
-
-    async def startup(self, sockets: Any = None) -> None:
-        await super().startup(sockets)
-        self.listening.set()
