@@ -1,6 +1,6 @@
 """Whether a database is the one this hub last wrote to. The rule alone; `service.taking_over` carries it out."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,3 +35,15 @@ def is_restored(mark: Mark | None, standing: Standing) -> bool:
         return standing.event_id < mark.event_id
     # Another hub on the same database has seen it and taken over already; a foreign base knows nothing of our epoch.
     return mark.epoch not in standing.former
+
+
+@dataclass(frozen=True, slots=True)
+class Epochs:
+    """The epoch of today, and those before it with the newest command each of them knew, oldest first."""
+
+    today: str
+    former: Sequence[tuple[int, str]] = ()
+
+    def of(self, command_id: int) -> str:
+        """The epoch a command was created in: what marks its issue must outlast a restoring, or it is made twice."""
+        return next((epoch for newest, epoch in self.former if command_id <= newest), self.today)

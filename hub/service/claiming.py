@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hub.errors import Refusal, Said
+from hub.restoring import Epochs
 from hub.service.answers import Answer, store, stored
 from hub.service.delivering import BackupFirst, Copy, Delivered, Terms, next_out
 from hub.service.settings import LinkSettings, link_settings
@@ -42,7 +43,7 @@ class KeepWaiting:
 
 
 def claim(
-    transaction: Transaction, link: str, request: ClaimRequest, look: Look, epoch: str
+    transaction: Transaction, link: str, request: ClaimRequest, look: Look, epochs: Epochs
 ) -> Answer | BackupFirst | Withdrawn | KeepWaiting | Refusal:
     """One look. A `Refusal` is answered after the commit, for the agent's status is kept with it."""
     if not look.wanted():
@@ -56,7 +57,7 @@ def claim(
     hold_session(transaction, link, agent, request)
     settings = link_settings(transaction, link)
     refusal = _refused(request, settings, transaction.now)
-    terms = Terms(link, settings, epoch, look.copies, look.copy)
+    terms = Terms(link, settings, epochs, look.copies, look.copy)
     out = None if refusal else next_out(transaction, terms)
     if isinstance(out, BackupFirst):
         return out

@@ -10,6 +10,7 @@ from hub.errors import said_of
 from hub.moments import seconds_between
 from hub.pacing import gap_of
 from hub.picking import Claimed, Deliver, GiveUp, Idle, Ready, Skip, next_delivery, readiness
+from hub.restoring import Epochs
 from hub.service.answers import json_text
 from hub.service.mirroring import confirm_if_shown
 from hub.service.moving import definers_of, ended, moved, skip, skip_dependants
@@ -54,7 +55,7 @@ class Terms:
 
     link: str
     settings: LinkSettings
-    epoch: str
+    epochs: Epochs
     copies: bool
     copy: Copy | None = None
 
@@ -96,7 +97,7 @@ def delivery_body(row: Row, terms: Terms, *, deliveries: int, age_seconds: float
         "status": "claimed",
         "delivery": deliveries,
         "age_seconds": age_seconds,
-        "identity": identity(terms.epoch, row) if row["type"] == "ensure_issue" else None,
+        "identity": identity(terms.epochs, row) if row["type"] == "ensure_issue" else None,
         "batch_id": row["batch_id"],
     }
 
@@ -108,9 +109,10 @@ def delivered_body(row: Row, terms: Terms, now: str) -> dict[str, Any]:
     return {**body, "params": json.loads(row["params"]), "status": row["status"]}
 
 
-def identity(epoch: str, row: Row) -> str:
+def identity(epochs: Epochs, row: Row) -> str:
     """What marks the issue as this wish's own; a command and its retries share it (P1)."""
-    return f"jh:{epoch[:6]}:{row['root_id'] or row['id']}"
+    root = row["root_id"] or row["id"]
+    return f"jh:{epochs.of(root)[:6]}:{root}"
 
 
 def _give_up(transaction: Transaction, link: str, row: Row) -> None:

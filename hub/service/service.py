@@ -20,7 +20,7 @@ from hub.service.delivering import BackupFirst, Copy, Terms, delivered_body
 from hub.service.intake import Intake
 from hub.service.mirror import Mirror
 from hub.service.planner import Planner
-from hub.service.taking_over import TakenOver, begin_life, check_mirror_was_read
+from hub.service.taking_over import TakenOver, begin_life, check_mirror_was_read, epochs
 from hub.service.work import Marks, Work
 from hub.store.connection import AnyDatabase, Transaction
 from hub.store.schema import migrate
@@ -75,6 +75,7 @@ class Service:
             for statement in ("count_unknown_deliveries", "note_unknown_definers", "note_unknown_needs"):
                 transaction.run(statement)
             epoch, taken_over = begin_life(transaction, mark, (ids.new_id(), ids.new_id()))
+            self._epochs = epochs(transaction, epoch)
         if marks is not None:
             self._work.mark_from_now_on(marks, epoch)
         return epoch, taken_over
@@ -98,7 +99,7 @@ class Service:
         look = claiming.Look(request_key, wanted, last, copies=self.backups is not None, first=first)
         for _ in range(_LOOKS_WITH_COPIES):
             with self._work.writing(link) as transaction:
-                found = claiming.claim(transaction, link, request, look, self.epoch)
+                found = claiming.claim(transaction, link, request, look, self._epochs)
                 if isinstance(found, Answer):
                     transaction.announce()
             if not isinstance(found, BackupFirst):
@@ -136,7 +137,7 @@ class Service:
         with self._work.reading() as transaction:
             row = batches.command_row(transaction, link, command_id)
             settings = link_settings.link_settings(transaction, link)
-            terms = Terms(link, settings, self.epoch, copies=False)
+            terms = Terms(link, settings, self._epochs, copies=False)
             return delivered_body(row, terms, transaction.now)
 
     def heartbeat(self, link: str, state: AgentState) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hub.errors import Refusal, Said
-from hub.restoring import ID_JUMP, Mark, Standing, is_restored
+from hub.restoring import ID_JUMP, Epochs, Mark, Standing, is_restored
 from hub.service.batches import create_batch
 from hub.service.settings import MAIN, put_setting, value_of
 from hub.store.connection import Transaction
@@ -53,6 +53,12 @@ def standing(transaction: Transaction, fresh_epoch: str) -> Standing:
     return Standing(epoch, newest["id"], tuple(json.loads(value_of(transaction, MAIN, "former_epochs") or "[]")))
 
 
+def epochs(transaction: Transaction, today: str) -> Epochs:
+    """Which command stems from which epoch."""
+    bounds = json.loads(value_of(transaction, MAIN, "epoch_bounds") or "[]")
+    return Epochs(today, tuple((newest, epoch) for newest, epoch in bounds))
+
+
 def take_over(transaction: Transaction, was: Standing, mark: Mark, fresh_epoch: str) -> TakenOver:
     """A new epoch, ids far above the old ones, everything open on hold, and a reading of the mirror before it."""
     former = list(dict.fromkeys((*was.former, was.epoch, mark.epoch)))
@@ -60,6 +66,8 @@ def take_over(transaction: Transaction, was: Standing, mark: Mark, fresh_epoch: 
     put_setting(transaction, MAIN, "former_epochs", json.dumps(former))
     ids = transaction.one("newest_ids")
     assert ids is not None
+    bounds = [*json.loads(value_of(transaction, MAIN, "epoch_bounds") or "[]"), [ids["command_id"], was.epoch]]
+    put_setting(transaction, MAIN, "epoch_bounds", json.dumps(bounds))
     put_setting(transaction, MAIN, "batch_id_floor", str(ids["batch_id"] + ID_JUMP))
     put_setting(transaction, MAIN, "command_id_floor", str(ids["command_id"] + ID_JUMP))
     keys: dict[str, dict[str, None]] = {row["link"]: {} for row in transaction.all("links_with_issues")}
