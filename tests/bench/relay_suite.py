@@ -80,8 +80,8 @@ def round_trips(plan: Plan) -> list[Figure]:
         for name in names:
             pairs[name].calls(20)
         for _ in range(plan.blocks):
+            settle()
             for name in names:
-                settle()
                 took = pairs[name].calls(plan.calls if name in (RAW, OURS) else plan.durable_calls)
                 pooled[name] += took
                 blocks[name].append(median(took))
@@ -129,7 +129,8 @@ def _peer_round_trips(plan: Plan, floor: Pair) -> list[Figure]:
                 took = peer.calls(300, think=0.003, seconds=plan.peer_seconds)
                 lost += peer.lost
             pooled += took
-            blocks.append((median(took), beside))
+            if took:  # else all of them were lost
+                blocks.append((median(took), beside))
         value, ratio = median(block for block, _ in blocks), middle_ratio(blocks)
         note = _of(pooled) + (f", {lost} lost" if lost else "")
         found.append(Figure(TRIP, name, "peer", value, "ms", median(block for _, block in blocks), ratio, note))
