@@ -25,6 +25,7 @@ from agent.records import (
     Stopped,
 )
 from agent.writes import CREATION
+from protocol.commands import CommandType
 from protocol.messages import Delivery, Status
 
 DAY: Final = 86_400.0
@@ -110,6 +111,9 @@ def _empty_handed(memory: Memory) -> Memory:
     )
 
 
+_MAKERS: Final[frozenset[CommandType]] = frozenset({"ensure_issue", "ensure_comment"})
+
+
 def root_of(delivery: Delivery) -> str | None:
     """What the command and its retries have in common, where they make something that must be made once."""
     if delivery.type == "ensure_issue":
@@ -131,7 +135,7 @@ def _recalled(memory: Memory, delivery: Delivery) -> Memory:
     if known is None:
         return memory
     intent = None if known.intent is None else known.intent.model_copy(update={"command_id": delivery.id})
-    return replace(memory, unsettled=intent, tried_to_create=delivery.type == "ensure_issue")
+    return replace(memory, unsettled=intent, tried_to_create=True)
 
 
 def made_key(memory: Memory) -> str | None:
@@ -173,7 +177,7 @@ def _after_write(memory: Memory, record: Intent | Step) -> Memory:
     memory = replace(memory, creations=_creations_after(memory, record))
     if isinstance(record, Intent):
         assert memory.delivery is not None
-        return replace(memory, unsettled=record, tried_to_create=memory.delivery.type == "ensure_issue")
+        return replace(memory, unsettled=record, tried_to_create=memory.delivery.type in _MAKERS)
     written = (*memory.written, record.write) if record.outcome == "done" else memory.written
     return replace(
         memory,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agent.differences.comment import comment_difference, comment_from, marked
+from agent.differences.comment import Comment, comment_difference, comment_from, marked
 from agent.differences.fields import fields_difference, only_texts
 from agent.differences.link import link_difference, managed_links
 from agent.differences.refresh import issue_state
@@ -55,11 +55,24 @@ def _key_now(asked: str, shown: str) -> Result:
 
 
 def ensure_comment(work: Work, want: EnsureComment) -> Result:
-    """All pages of the comments; one PUT or POST if ours does not say it."""
+    """All pages of the comments; one PUT or POST if ours does not say it.
+
+    Delivered before, and nothing of it in the journal: a POST of a life before it may still be under way, so the first
+    look that finds none of ours is not the last one.
+    """
     result: Result = {}
+    doubted = work.delivery.delivery > 1 and not work.tried_to_create
+
+    def looked() -> list[Comment]:
+        return [comment_from(work.site, found) for found in comments(work, want.key)]
 
     def missing() -> tuple[Write, ...]:
-        have = [comment_from(work.site, found) for found in comments(work, want.key)]
+        nonlocal doubted
+        have = looked()
+        if doubted and not marked(want, have):
+            doubted = False
+            work.wait_once_more()
+            have = looked()
         also = [one.id for one in marked(want, have)[1:]]
         if also:
             result["also_found"] = also
