@@ -80,21 +80,26 @@ def _accept(transaction: Transaction, link: str, row: Row, said: Report) -> Row:
     if row["type"] == "refresh" and status == "done":
         confirm_claimed(transaction, link)
     if row["type"] == "ensure_issue":
-        if said.created_key is not None and status == "done":
+        if said.created_key is not None and _is_of_the_project(transaction, link, said.created_key):
+            # Failed after the creation too (its epic was refused): the issue is there, and people find it by the note.
             move_note(transaction, link, row["defines"], said.created_key)
-        elif status == "failed":
+        if status == "failed":
             skip_dependants(transaction, link, row["batch_id"])
     return ended
+
+
+def _is_of_the_project(transaction: Transaction, link: str, key: str) -> bool:
+    return link_settings(transaction, link).project in (None, project_of(key))
 
 
 def _check_created(transaction: Transaction, link: str, said: Report) -> None:
     """A creation that is done names its issue, and only of the link's own project (security.md)."""
     key = said.created_key
-    project = link_settings(transaction, link).project
     if key is None:
         text = Said("a done ensure_issue needs the key of its issue", "для done ensure_issue нужен ключ задачи")
         raise invalid((Wrong("result.key", text),))
-    if project is not None and project_of(key) != project:
+    if not _is_of_the_project(transaction, link, key):
+        project = link_settings(transaction, link).project
         text = Said(f"{key} is not of the project {project}", f"{key} не из проекта {project}")
         raise invalid((Wrong("result.key", text),))
 

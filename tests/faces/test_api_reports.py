@@ -67,6 +67,20 @@ def test_the_note_on_a_temporary_key_moves_to_the_issue_and_both_texts_stay(hub:
     assert hub.people.get("/api/v1/notes/new:1").status_code == 404
 
 
+@pytest.mark.parametrize(("key", "place"), [("AURORA-7", "AURORA-7"), ("OTHER-7", "new:1")])
+def test_a_creation_that_failed_after_its_issue_was_made_keeps_the_key_and_the_note_goes_to_it(
+    hub: SmallHub, key: str, place: str
+) -> None:
+    """P8: its epic was refused, the issue is there. A key of another project is kept and nothing goes to it."""
+    hub.people.put("/api/v1/settings", json={"project": "AURORA"})
+    hub.people.put("/api/v1/notes/new:1", json={"text": "ask Boris"})
+    hub.batch(creation())
+    command = hub.claim()["id"]
+    shown = hub.report(command, "failed", error="epic", result={"key": key}).json()
+    assert (shown["status"], shown["result"]) == ("failed", {"key": key})
+    assert hub.people.get(f"/api/v1/notes/{place}").json()["text"] == "ask Boris"
+
+
 def test_a_cancelled_creation_still_learns_its_issue_once(hub: SmallHub) -> None:
     hub.people.put("/api/v1/notes/new:1", json={"text": "ask Boris"})
     hub.batch(creation())
