@@ -57,7 +57,7 @@ class Flood:
 
     def judge(self) -> None:
         """Wait until all are handled; each once."""
-        wait_until(lambda: len(self.executions()) == self.frames, f"{self.frames} requests", 60.0)
+        wait_until(lambda: len(self.executions()) == self.frames, f"{self.frames} requests", 240.0)
         assert self.executions() == {f"flood-{number}": 1 for number in range(1, self.frames + 1)}
         counters = self.counters()
         assert counters["requests"] == counters["taken"] == self.frames

@@ -11,6 +11,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.contracts.shares.mounts import ROOT, wait_until
 from tests.contracts.shares.traffic import FULL, LINK_SERVED_BY, SIDES, Side, make_links, traffic
 
@@ -18,7 +20,7 @@ SECONDS = 180.0 if FULL else 15.0
 KILLS = 40 if FULL else 3
 REQUESTS = 2_000 if FULL else 50
 PAUSE_SECONDS = (1.0, 4.5)
-SETTLE_SECONDS = 90.0
+SETTLE_SECONDS = 150.0
 
 
 @contextlib.contextmanager
@@ -41,6 +43,7 @@ def couriers(shares: dict[Side, Path], logs: Path, seed: int) -> Iterator[list[P
             process.wait(10)
 
 
+@pytest.mark.timeout(600)  # three minutes of work, and room to come to rest on a busy machine
 def test_every_request_has_its_effect_once_over_kills_of_either_side_and_a_fifth_of_the_frames_lost(
     tmp_path: Path,
 ) -> None:
