@@ -4,7 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format lock wheel clean
+HOURS ?= 1
+SEED ?= 1
+
+.PHONY: planted soak replay demo test check format lock wheel clean
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name one with make PYTHON=python3.12"; exit 1; }
@@ -18,6 +21,18 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest
+
+# Each planted bug is looked for by the timelines and the random worlds; see docs/testing.md.
+planted: $(READY)
+	$(BIN)/python -m tests.simulation.hunting
+
+# HOURS of real time; the report in the working folder is where the next run goes on from.
+soak: $(READY)
+	$(BIN)/python -m tests.simulation.soak --hours $(HOURS)
+
+# What happened in the world of one SEED, as a sequence diagram in text.
+replay: $(READY)
+	@$(BIN)/python -m tests.simulation.replay $(SEED)
 
 check: $(READY)
 	$(BIN)/ruff format --check .

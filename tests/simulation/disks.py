@@ -71,6 +71,7 @@ class CutConnection:
     def __init__(self, connection: sqlite3.Connection, process: Process, name: str) -> None:
         self._connection, self._process, self._name = connection, process, name
         self.after_commit: Callable[[], None] = lambda: None
+        self.before: Callable[[str], None] = lambda _: None  # may raise what SQLite would
         self.newest_key: str | None = None  # the newest request key an answer was stored under
 
     def execute(self, sql: str, values: Any = ()) -> sqlite3.Cursor:
@@ -81,6 +82,7 @@ class CutConnection:
             return self._connection.execute(sql, values)
         if word == "ROLLBA" and not self._process.alive:
             return self._connection.execute(sql, values)  # the death of a process does the same
+        self.before(word)
         self._process.point(f"{self._name} {word} before")
         cursor = self._connection.execute(sql, values)
         if sql.startswith("INSERT INTO answer"):

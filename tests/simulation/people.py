@@ -130,7 +130,7 @@ class People:
         for batch_id in sorted({row["batch_id"] for row in world.commands() if row["held"]}):
             self._try(lambda batch_id=batch_id: world.hub.service.approve_batch("main", batch_id))
         refused = world.witness.refused_at
-        if refused is not None and world.time.now - refused < 120.0:
+        if refused is not None and world.time.now - refused < 900.0:
             world.witness.refused_at = None
             self.adopt()
 

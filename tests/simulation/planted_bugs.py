@@ -172,7 +172,7 @@ def a_retry_ignores_the_gap() -> list[Any]:
     def pause(self: Any, state: Any) -> float:
         return 0.5
 
-    return [_to(agent.executor.work.Work, "_pause_again", pause), _to(agent.executor.work.Work, "_attempted", False)]
+    return [_to(agent.executor.work.Work, "_pause_again", pause)]
 
 
 # --- the agent: claims and reports

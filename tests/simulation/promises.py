@@ -42,15 +42,15 @@ def p2_one_issue_answers_for_one_wish(world: "World") -> str | None:
 def p3_the_gap_is_kept(world: "World", agent: "AgentMachine", call: JiraCall) -> str | None:
     if call.command_id is None:
         return None
-    mine = [one for one in world.witness.calls if one.agent == agent.name]
-    if not mine:
+    last = world.witness.last_call.get(agent.name)
+    if last is None:
         return None
-    last = mine[-1]
     begins = (last.life, last.command_id) != (call.life, call.command_id)
     ended = last.ended if last.ended < call.started else last.started
     if begins and call.started - ended < call.pause - SLACK:
         return f"command {call.command_id} called {call.started - ended:.1f} s after the last call, not {call.pause} s"
-    writes = [one for one in mine if one.writes and one.command_id == call.command_id and world.same_hand(one, call)]
+    before = world.witness.last_write.get((agent.name, call.command_id))
+    writes = [before] if before is not None and world.same_hand(before, call) else []
     if call.writes and writes and call.started - writes[-1].started < call.pause - SLACK:
         apart = call.started - writes[-1].started
         return f"two writes of command {call.command_id} are {apart:.1f} s apart, not {call.pause} s"

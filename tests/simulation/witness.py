@@ -1,6 +1,7 @@
 """Sees everything that happens in a world and keeps what the promises are judged by. It judges nothing itself."""
 
 import json
+import re
 import sqlite3
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -54,6 +55,8 @@ class Witness:
     world: "World"
     chronicle: list[Told] = field(default_factory=list)
     calls: list[JiraCall] = field(default_factory=list)
+    last_call: dict[str, JiraCall] = field(default_factory=dict)
+    last_write: dict[tuple[str, int], JiraCall] = field(default_factory=dict)
     asked_claims: set[str] = field(default_factory=set)
     answers: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     rechecked: dict[tuple[str, int], tuple[float, str]] = field(default_factory=dict)
@@ -127,8 +130,10 @@ class Witness:
             key = self.world.hub.database.newest_key
             if key is not None:
                 self.delivered[key] = me
-            epoch = self.world.hub.service.epoch if hasattr(self.world.hub, "service") else ""
-            self.root_of[f"jh:{epoch[:6]}:{row['root_id'] or row['id']}"] = root
+            stored = database.execute("SELECT body FROM answer WHERE request_key = ?", (key,)).fetchone()
+            identity = re.search(r'"identity":"([^"]+)"', stored[0]) if stored else None
+            if identity is not None:
+                self.root_of[identity[1]] = root
         if target in TERMINAL:
             seen.ended_at = self.world.time.now
             self._look_at(seen)
@@ -166,6 +171,11 @@ class Witness:
         if isinstance(record, Finished):
             self.tell(agent.name, f"command {record.command_id} is {record.report.status}: {record.report.error or ''}")
 
+    def in_hand_of(self, command_id: int) -> bool:
+        """Whether the agent's request under way belongs to this command."""
+        journal = self.world.agent.journal
+        return journal is not None and journal.calls_for == command_id
+
     def may_have_forgotten(self, agent: "AgentMachine") -> None:
         """The newest lines of its journal may be gone with the machine: the same answer may be taken once more."""
         self._claimed_ids.pop(str(agent.journal_path), None)
@@ -198,8 +208,13 @@ class Witness:
             reading=reading,
         )
         self.tell(agent.name, f"{request.method} {request.url.path}", "Jira")
+        if call.writes and self.world.at_writes:
+            self.world.weather.ordered.append(self.world.at_writes.pop(0))
         self.world.judge_call(agent, call)
         self.calls.append(call)
+        self.last_call[agent.name] = call
+        if call.writes and call.command_id is not None:
+            self.last_write[agent.name, call.command_id] = call
         return call
 
     def call_executed(self, call: JiraCall, response: httpx2.Response) -> None:

@@ -6,7 +6,7 @@ The same seed and the same faults give the same world to the last byte (`digest`
 import hashlib
 import random
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +27,7 @@ from tests.simulation.virtual_time import Machine, Time
 from tests.simulation.witness import Incarnation, Seen, Witness
 
 HOUR: Final = 3_600.0
+LOOK_AFTER_EVERY: Final = 0.5 * HOUR  # a person looks at the hub's page
 REST_SECONDS: Final = 2 * HOUR  # beyond the queue's own time: outages end, back-offs run out, sessions return
 
 
@@ -69,6 +70,8 @@ class World:
         self.switches: dict[str, Any] = {}
         self.broken: list[str] = []
         self.lenient = False  # broken promises are gathered, not raised
+        self._watches: list[tuple[Callable[[], bool], Callable[[], None]]] = []
+        self.at_writes: list[str] = []  # faults for the next writes to Jira, in order
         self.restores = 0
         self.judged = 0
         self._images: list[bytes] = []
@@ -81,6 +84,7 @@ class World:
         self.agent.start()
         self.fate = Fate(self, self.plan.intensity)
         self._planning = True
+        self.time.at(LOOK_AFTER_EVERY, self._look_after)
         if self.plan.faults or self.plan.batch_every < HOUR * 1e6:
             self._plan_next_batch()
 
@@ -94,6 +98,31 @@ class World:
     def run_until(self, done: Any, seconds: float = 6 * HOUR) -> None:
         """Let the world go on until `done()`, which has to come within `seconds`."""
         assert self.time.pump(self.time.now + seconds, done=done), f"not within {seconds} s"
+
+    def when(self, condition: Callable[[], bool], action: Callable[[], None]) -> None:
+        """Do something the moment a condition holds, in the middle of whatever the agent waits for too."""
+        self._watches.append((condition, action))
+
+    def status(self, command_id: int) -> str:
+        row = self.database().execute("SELECT status FROM command WHERE id = ?", (command_id,)).fetchone()
+        return str(row["status"]) if row else "unknown"
+
+    def until(self, command_id: int, *statuses: str, seconds: float = 6 * HOUR) -> None:
+        """Let the world go on until the command has one of these statuses."""
+        self.run_until(lambda: self.status(command_id) in statuses, seconds)
+
+    def kill_agent_at(self, what: str, *, down: float = 5.0, writing: bool = True) -> None:
+        """The power of the agent goes at the next point of this name, while it writes to Jira if `writing`."""
+        process = self.agent.process
+        assert process is not None
+        self.agent.down_seconds = down
+        calls = self.witness.calls
+
+        def here(point: str) -> bool:
+            return point == what and (not writing or (bool(calls) and calls[-1].writes))
+
+        process.dies_when = here
+        self.run_until(lambda: self.agent.process is None)
 
     def settle(self) -> None:
         """No fault strikes any more, nobody plans any more: everything has to come to rest (P12)."""
@@ -132,6 +161,13 @@ class World:
         if len(self.agents) > 1:
             del self.agents[1:]
             self.people.adopt()
+            if self.agent.process is not None:
+                self.agent.process.die()  # the clone's relay has retired its own: only a new life is heard again
+
+    def _look_after(self) -> None:
+        self.time.at(self.time.now + LOOK_AFTER_EVERY, self._look_after)
+        if self._planning:
+            self.people.look_after()
 
     def _plan_next_batch(self) -> None:
         self.time.at(self.time.now + self.weather.chance.expovariate(1 / self.plan.batch_every), self._batch)
@@ -149,6 +185,9 @@ class World:
         if self.broken and not self.lenient:
             raise Broken(self.broken[0])  # it was raised within a handler, which made an answer of it
         self.hub.wake_handlers()
+        for watch in [one for one in self._watches if one[0]()]:
+            self._watches.remove(watch)
+            watch[1]()
         for machine in (self.hub, *self.agents):
             if machine.dead:
                 machine.bury()

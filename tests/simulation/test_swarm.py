@@ -1,0 +1,58 @@
+"""Random worlds: calm, some faults, all faults. Every promise holds, a seed is a run, everything comes to rest."""
+
+import os
+from collections import Counter
+from functools import lru_cache
+
+import pytest
+
+from tests.simulation.faults import ALL, FOLDER
+from tests.simulation.swarm import Outcome, run_seed
+from tests.simulation.world import HOUR, Plan
+
+PROFILE = os.environ.get("BRIDGE_PROFILE", "quick")
+# By profile: worlds of their own plan, worlds run twice, hours of the calm world whose speed is measured.
+WORLDS = {"quick": 1, "ci": 40, "soak": 400}[PROFILE]
+TWICE = {"quick": 1, "ci": 50, "soak": 50}[PROFILE]
+CALM_HOURS = {"quick": 3, "ci": 120, "soak": 240}[PROFILE]
+SHORT = Plan(faults=ALL, intensity=6.0, batch_every=0.5 * HOUR)
+WANTED_SPEED = 10_000
+
+
+@lru_cache(maxsize=1)
+def outcomes() -> tuple[Outcome, ...]:
+    return tuple(run_seed(seed) for seed in range(1, WORLDS + 1))
+
+
+def test_every_promise_holds_in_random_worlds() -> None:
+    assert [one.broken for one in outcomes() if one.broken] == []
+
+
+@pytest.mark.parametrize("seed", range(1, TWICE + 1))
+def test_the_same_seed_is_the_same_run(seed: int) -> None:
+    first, again = (run_seed(seed, plan=SHORT, seconds=0.25 * HOUR) for _ in range(2))
+    assert (first.digest, first.broken) == (again.digest, ())
+
+
+def test_a_calm_world_runs_ten_thousand_times_as_fast_as_the_real_one() -> None:
+    """Measured and printed; what a busy machine makes of it fails nobody."""
+    one = run_seed(0, plan=Plan(batch_every=12 * HOUR), seconds=CALM_HOURS * HOUR)
+    speed = one.hours * HOUR / one.seconds
+    print(f"\n{one.hours:.0f} simulated hours at {speed:.0f} times real time (wanted: {WANTED_SPEED})")
+    assert one.broken == ()
+
+
+@pytest.mark.skipif(PROFILE == "quick", reason="a few worlds reach not everything")
+def test_sometimes_everything_happens() -> None:
+    """The counters: each status and move reached, each fault injected, each fault met by a command in flight."""
+    faults, statuses, moves, states = (Counter[object]() for _ in range(4))
+    for one in outcomes():
+        faults.update(one.faults)
+        statuses.update(one.statuses)
+        moves.update(one.moves)
+        states.update(one.fault_states)
+    for title, table in (("faults", faults), ("statuses", statuses), ("moves", moves), ("fault in flight", states)):
+        print(f"\n{title}: " + ", ".join(f"{key} {count}" for key, count in sorted(table.items(), key=str)))
+    assert ALL - faults.keys() == set(), "faults that never struck"
+    assert {"done", "failed", "cancelled", "skipped"} - statuses.keys() == set()
+    assert set(FOLDER) - faults.keys() == set()
