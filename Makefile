@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 HOURS ?= 1
 SEED ?= 1
 
-.PHONY: planted soak replay demo test check format lock wheel clean
+.PHONY: demo test bench planted soak replay check format lock wheel clean
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name one with make PYTHON=python3.12"; exit 1; }
@@ -33,6 +33,17 @@ soak: $(READY)
 # What happened in the world of one SEED, as a sequence diagram in text.
 replay: $(READY)
 	@$(BIN)/python -m tests.simulation.replay $(SEED)
+
+# Floors, peers and ours in one run: make bench ONLY=relay|queue|hub|agent|sim, all of them without ONLY. The peers
+# stand beside what is locked, not among it.
+PEERS := $(VENV)/peers
+$(PEERS)/.ready: $(READY) tests/bench/requirements.txt
+	rm -rf $(PEERS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(PEERS) -r tests/bench/requirements.txt
+	@touch $@
+
+bench: $(PEERS)/.ready
+	@$(BIN)/python -m tests.bench $(if $(ONLY),--only $(ONLY))
 
 check: $(READY)
 	$(BIN)/ruff format --check .
