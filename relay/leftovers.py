@@ -1,5 +1,7 @@
 """What this side's earlier lives left in the folder. Only what proves to be theirs may be deleted."""
 
+from datetime import UTC, datetime
+
 from relay.errors import FrameGone, FrameUnfit, NotAFrame, ShareFault
 from relay.frames import Frame, frame_from
 from relay.link import Me
@@ -30,6 +32,25 @@ def leftovers(folder: Folder, me: Me) -> list[str]:
         if (frame.link, frame.sender) == (me.link, me.side) and frame.life < me.life:
             found.append(name)
     return found
+
+
+def usurper(folder: Folder, me: Me, epoch: str) -> str:
+    """Who else is this side now, as its own frames tell."""
+    since = ""
+    for name in folder.own():
+        parsed = frame_name(name)
+        if parsed is None or parsed.epoch != epoch:
+            continue
+        try:
+            life = _own_frame(folder.read_own(name, MAX_FRAME_BYTES), parsed, me).life
+        except (FrameGone, FrameUnfit, NotAFrame):
+            continue
+        # A life is counted from the clock of the machine where it began.
+        since = f" since {datetime.fromtimestamp(life, UTC).isoformat(timespec='seconds')}"
+    return (
+        f"another process is the {me.side} side of this link{since} (epoch {epoch}), with a memory of its own, "
+        "perhaps on another machine: this one has ended; run one of them"
+    )
 
 
 def _own_frame(data: bytes, name: AnyName, me: Me) -> Frame:

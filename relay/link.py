@@ -115,6 +115,8 @@ class Link:
         self._ack_due = math.inf
         self._ack_number = 0
         self._peer_ack_number = -1
+        self._known_since: dict[bool, int] = {}  # bare acknowledgement or not: the first number that knew us
+        self.superseded_by: str | None = None  # the epoch of another process that is this side now
         self._published_at = now
         self._refuse: list[AnyName] = []  # names that have served
         self._ack_names: deque[AckName] = deque()
@@ -250,6 +252,7 @@ class Link:
             self._held.clear()
             self._spoilt.clear()
             self._peer_ack_number = -1
+            self._known_since.clear()
             self._acknowledge_by(now)
             new_life = True
         self._hear(now)
@@ -301,8 +304,15 @@ class Link:
 
     def _note_ack(self, frame: Frame, now: float) -> tuple[Parcel, ...]:
         ack = frame.ack
-        if ack is None or ack.epoch != self.me.epoch:
+        if ack is None:
             return ()
+        bare, number = frame.number is not None, frame.seq if frame.number is None else frame.number
+        if ack.epoch != self.me.epoch:
+            # Once this life was known, only a later one of this side can take its place: of another process.
+            if number > self._known_since.get(bare, number):
+                self.superseded_by = ack.epoch
+            return ()
+        self._known_since[bare] = min(number, self._known_since.get(bare, number))
         done = [seq for seq in self._flying if seq <= ack.seq]
         parcels: list[Parcel] = []
         for seq in done:

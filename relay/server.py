@@ -44,6 +44,7 @@ class ServerExchange:
         self._running = 0
         self._trial: str | None = None
         self._trial_ends = math.inf
+        self.on_failure: Callable[[], None] = lambda: None
         self._counts = {"requests": 0, "executed": 0, "answered": 0, "given_up": 0, "withdrawn": 0, "asked_again": 0}
 
     def attach(self, driver: SideDriver) -> None:
@@ -237,6 +238,8 @@ class ServerExchange:
 
     def failed(self, error: BaseException) -> None:
         """Nobody waits on this side; handlers still running find no one to take their answers."""
+        self._runner.close()
+        self.on_failure()
 
     def counters(self) -> dict[str, int]:
         return self._counts | {"running": self._running, "queued": len(self._queue)}
@@ -303,6 +306,7 @@ class Server:
         self._name = f"relay-{settings.side}"
         self._at_end: Callable[[], None] | None = None
         self._ended = threading.Event()
+        self._exchange.on_failure = self._ended.set
 
     @classmethod
     def for_url(cls, folder: str | os.PathLike[str] | Folder, url: str, **settings: Any) -> Self:
@@ -327,9 +331,14 @@ class Server:
         self._ended.set()
 
     def serve_forever(self) -> None:
-        """Start, and return once `stop` was called by another thread or a signal handler."""
+        """Start, and return once `stop` was called by another thread or a signal handler.
+
+        Raises `AlreadyRunning` when another process has become this side of the link.
+        """
         self.start()
         self._ended.wait()
+        if (refusal := self._driver.refusal) is not None:
+            raise refusal
 
     def status(self) -> RelayStatus:
         """How the link is; never blocks."""

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from relay.beacon import Beacon, beacon_from
 from relay.clock import SystemClock, SystemIds
-from relay.errors import NotAFrame, ProtocolMismatch, RelayError, ShareFault, ShareState
+from relay.errors import AlreadyRunning, NotAFrame, ProtocolMismatch, RelayError, ShareFault, ShareState
 from relay.exchange import Exchange, RelayStatus, Settings
 from relay.frames import Message, packed
 from relay.health import ShareHealth
 from relay.intake import Intake
-from relay.leftovers import leftovers
+from relay.leftovers import leftovers, usurper
 from relay.link import Link, Parcel
 from relay.looking import Lookout
 from relay.measured import Measured, fitting_profile, measured_of, refuse_unsafe
@@ -100,6 +100,8 @@ class SideDriver:
         busy = self._busy_since
         if busy is not None and self.clock.monotonic() - busy > self.profile.stuck_seconds:
             return "stuck", "a call on the share does not come back"
+        if self._refusal is not None:
+            return "foreign", str(self._refusal)
         return self._health.state, self._health.detail
 
     def heard_seconds(self) -> float | None:
@@ -112,6 +114,11 @@ class SideDriver:
     def pairing_problem(self) -> str:
         """What to add to a complaint of silence where only one of the sides is paired."""
         return pairing_problem(self._intake.counts)
+
+    @property
+    def refusal(self) -> RelayError | None:
+        """Why this side has ended by itself."""
+        return self._refusal
 
     def status(self) -> RelayStatus:
         """How this side is; answers even while the share hangs."""
@@ -310,6 +317,8 @@ class SideDriver:
         received = self._intake.take(link, parsed, name, now, self._doubt_share)
         if received is None:
             return 0
+        if link.superseded_by is not None:
+            raise AlreadyRunning(usurper(self._folder, link.me, link.superseded_by))
         self._exchange.take(received, now)
         return 1
 

@@ -29,7 +29,7 @@ HOSTILE: tuple[Any, ...] = (
     "../../etc/passwd",
     [],
     {},
-    [[]] * 50,
+    [[] for _ in range(50)],
     {"base64": "*"},
     {"base64": "QQ=="},
     [1, 1],
@@ -46,35 +46,39 @@ HOSTILE: tuple[Any, ...] = (
 NESTED = b"[" * 40_000 + b"]" * 40_000
 
 
-def places(content: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Every container with each of its keys, at any depth."""
-    keys = list(content) if isinstance(content, dict) else range(len(content)) if isinstance(content, list) else ()
-    for key in keys:
-        found.append((content, key))
-        places(content[key], found)
+def hostile(chance: random.Random) -> Any:
+    """A value of its own each time: what is changed later must not change what comes later."""
+    return deepcopy(chance.choice(HOSTILE))
+
+
+def place(chance: random.Random, content: Any) -> tuple[Any, Any]:
+    """A container with one of its keys, at any depth; `content` has some."""
+    found, inner = None, content
+    while isinstance(inner, dict | list) and inner and (found is None or chance.random() < 0.7):
+        key = chance.choice(list(inner)) if isinstance(inner, dict) else chance.randrange(len(inner))
+        found, inner = (inner, key), inner[key]
+    assert found is not None
     return found
 
 
 def _replace(chance: random.Random, content: Any) -> Any:
-    container, key = chance.choice(places(content, []))
-    container[key] = deepcopy(chance.choice(HOSTILE))
+    container, key = place(chance, content)
+    container[key] = hostile(chance)
     return content
 
 
 def _remove(chance: random.Random, content: Any) -> Any:
-    container, key = chance.choice(places(content, []))
+    container, key = place(chance, content)
     del container[key]
     return content
 
 
 def _add(chance: random.Random, content: Any) -> Any:
-    container, _ = chance.choice(places(content, []))
+    container, _ = place(chance, content)
     if isinstance(container, dict):
-        container[chance.choice(("extra", "seal", "number", "hidden", "head", "body", "v", ""))] = chance.choice(
-            HOSTILE
-        )
+        container[chance.choice(("extra", "seal", "number", "hidden", "head", "body", "v", ""))] = hostile(chance)
     else:
-        container.append(deepcopy(chance.choice(HOSTILE)))
+        container.append(hostile(chance))
     return content
 
 
@@ -132,7 +136,7 @@ def hostile_frame(chance: random.Random) -> tuple[AnyName, bytes, bool]:
     content = json.loads(unsealed(found.data, found.key))
     for _ in range(chance.choice((1, 1, 1, 2, 4))):
         content = chance.choice(STRUCTURE)(chance, content)
-        if not places(content, []):
+        if not content:
             break
     data = json.dumps(content, separators=(",", ":")).encode()
     if chance.random() < 0.3:

@@ -1,0 +1,104 @@
+"""One process a side: a second one with the same memory is refused, one with its own is found by its epoch."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from relay import AlreadyRunning, Client, Profile, Reply, Request, Server, create_link
+from tests.contracts.relay_by_hand import Hands
+from tests.contracts.test_relay_exchange import until
+
+QUICK = Profile(resend_seconds=0.2, retry_seconds=0.05, ack_late_seconds=0.05)
+
+
+def test_of_two_servers_with_memories_of_their_own_the_first_ends_and_names_the_second(tmp_path: Path) -> None:
+    hands = Hands(tmp_path)
+    hands.run(3.0)
+    first = hands.server
+    hands._root = tmp_path / "another machine"
+    hands._root.mkdir()
+    hands.begin_server()
+    hands.run(1.0)  # the second is known to the client now
+    call = hands.ask("r-1")
+    hands.run(0.5)
+    assert list(hands.runner.running) == ["r-1"]
+    assert hands.server._link is not None
+    with pytest.raises(AlreadyRunning, match=rf"hub side .* since 2026-.*{hands.server._link.me.epoch}.*one of them"):
+        for _ in range(200):  # until the client's next heartbeat at the latest
+            first.step()
+            hands.run(0.3, step=0.3)
+    hands.runner.answer("r-1", b"by the second")
+    hands.run(1.0)
+    assert call.waiter.reply is not None
+    assert call.waiter.reply.body == b"by the second"
+
+
+def test_a_restart_of_either_side_is_no_second_process(tmp_path: Path) -> None:
+    hands = Hands(tmp_path)
+    for number in range(6):
+        call = hands.ask(f"r-{number}")
+        hands.run(1.0)
+        hands.runner.answer(f"r-{number}", b"x")
+        hands.run(1.0)
+        assert call.waiter.reply is not None
+        if number % 2:
+            hands.restart_client()
+        else:
+            hands.restart_server()
+        hands.run(1.0)
+
+
+@pytest.fixture
+def link(tmp_path: Path) -> Path:
+    create_link(tmp_path / "main", "main")
+    return tmp_path / "main"
+
+
+def test_the_first_of_two_servers_stops_serving_and_says_why(link: Path, tmp_path: Path) -> None:
+    ran: list[str] = []
+    ended: list[BaseException] = []
+
+    def handler_of(who: str) -> Any:
+        def handler(request: Request) -> Reply:
+            ran.append(f"{who} {request.id}")
+            return Reply.of(who)
+
+        return handler
+
+    first = Server(link, handler_of("first"), state_dir=tmp_path / "one", profile=QUICK)
+
+    def serve() -> None:
+        try:
+            first.serve_forever()
+        except AlreadyRunning as error:
+            ended.append(error)
+
+    serving = threading.Thread(target=serve)
+    serving.start()
+    with Client(link, state_dir=tmp_path / "c", profile=QUICK) as client:
+        assert client.call("GET", "/", request_id="r-1").json() == "first"
+        threading.Event().wait(1.1)  # a life is counted in seconds
+        with Server(link, handler_of("second"), state_dir=tmp_path / "two", profile=QUICK):
+            until(lambda: client.call("GET", "/").json() == "second")
+            until(lambda: len(ended) == 1)
+            assert client.call("GET", "/", request_id="r-2").json() == "second"
+            assert first.status().share == "foreign"
+            assert "another process" in first.status().detail
+    serving.join(10)
+    first.stop()
+    assert [line for line in ran if line.endswith(("r-1", "r-2"))] == ["first r-1", "second r-2"]
+
+
+def test_callers_of_the_first_of_two_clients_learn_of_the_second(link: Path, tmp_path: Path) -> None:
+    with (
+        Server(link, lambda _: Reply.of("x"), state_dir=tmp_path / "s", profile=QUICK),
+        Client(link, state_dir=tmp_path / "one", profile=QUICK) as first,
+    ):
+        assert first.call("GET", "/").json() == "x"
+        threading.Event().wait(1.1)  # a life is counted in seconds
+        with Client(link, state_dir=tmp_path / "two", profile=QUICK) as second:
+            assert second.call("GET", "/").json() == "x"
+            until(lambda: first.status().share == "foreign")
+            assert second.call("GET", "/").json() == "x"
