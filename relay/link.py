@@ -306,12 +306,11 @@ class Link:
         ack = frame.ack
         if ack is None:
             return ()
-        bare, number = frame.number is not None, frame.seq if frame.number is None else frame.number
         if ack.epoch != self.me.epoch:
-            # Once this life was known, only a later one of this side can take its place: of another process.
-            if number > self._known_since.get(bare, number):
+            if self._knew_us_before(frame):
                 self.superseded_by = ack.epoch
             return ()
+        bare, number = frame.number is not None, frame.seq if frame.number is None else frame.number
         self._known_since[bare] = min(number, self._known_since.get(bare, number))
         done = [seq for seq in self._flying if seq <= ack.seq]
         parcels: list[Parcel] = []
@@ -328,6 +327,16 @@ class Link:
             if wanted and wanted.published_at <= now - WANT_MIN_AGE_SECONDS:
                 wanted.due = now
         return tuple(parcels)
+
+    def _knew_us_before(self, frame: Frame) -> bool:
+        """Whether the peer wrote this after it knew this life: only a later life, of another process, took its place.
+
+        A frame is surely later than `seq` only where its `low` is beyond it: files of one window come in any order.
+        """
+        numbered, bare = self._known_since.get(False), self._known_since.get(True)
+        return (numbered is not None and frame.low > numbered) or (
+            bare is not None and frame.number is not None and frame.number > bare
+        )
 
     # --- the window
 

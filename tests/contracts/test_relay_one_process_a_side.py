@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from relay import AlreadyRunning, Client, Profile, Reply, Request, Server, create_link
+from relay.frames import frame_from
+from relay.link import Link, Me, Peer
 from tests.contracts.relay_by_hand import Hands
 from tests.contracts.test_relay_exchange import until
+from tests.rules.test_relay_link import LINK, parcel
 
 QUICK = Profile(resend_seconds=0.2, retry_seconds=0.05, ack_late_seconds=0.05)
 
@@ -48,6 +51,24 @@ def test_a_restart_of_either_side_is_no_second_process(tmp_path: Path) -> None:
         else:
             hands.restart_server()
         hands.run(1.0)
+
+
+def test_files_of_one_window_written_before_and_after_a_restart_are_no_sign_of_a_second_process() -> None:
+    peer = Link(Me(LINK, "agent", "b" * 12, 3), Peer("a" * 12, 1, 0), Profile(), 0.0)
+    peer.send([parcel("r-1"), parcel("x", 1_000_000), parcel("y", 1_000_000)])
+    written = peer.outgoing(0.0, 0.0, requests_open=True)  # they acknowledge the life before
+    assert len(written) > 1
+    for publication in written:
+        peer.published(publication, 0.0)
+    ours = Link(Me(LINK, "hub", "c" * 12, 2), Peer("b" * 12, 3, 0), Profile(), 0.0)
+    ours.send([parcel("hello")])
+    (hello,) = ours.outgoing(1.0, 0.0, requests_open=True)
+    peer.receive(frame_from(hello.data, hello.name), 1.0)
+    (again, *_) = peer.outgoing(2.5, 0.0, requests_open=True)  # the first of them once more: it knows the new life
+    for publication in (again, *written[1:]):
+        ours.receive(frame_from(publication.data, publication.name), 3.0)
+    assert ours.peer.taken == len(written)
+    assert ours.superseded_by is None
 
 
 @pytest.fixture
