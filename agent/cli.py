@@ -1,9 +1,10 @@
 """The agent's command line, `jira-agent`: arguments, output and exit codes; the work is done elsewhere."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -20,6 +21,7 @@ from agent.serve import assemble, names_cache, settings_of
 from agent.site import SiteFault
 from agent.stopping import Stop, StoppableClock, Stopped
 from agent.telling import status_told
+from protocol.messages import AGENT_VERSION
 from relay import Client, RelayError
 from relay.clock import SystemClock, SystemIds
 
@@ -29,7 +31,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Executes the hub's commands on a Jira that only this machine can reach, slowly and once.",
 )
 
 EXAMPLE = """\
@@ -45,6 +46,22 @@ link = "main"
 [link_types]
 "блокирует" = {{ name = "Blocks" }}
 """
+
+
+def _tell_version(wanted: bool) -> None:  # noqa: FBT001  # typer's form of a callback
+    if wanted:
+        typer.echo(f"jira-agent {version('jira-hub')}, protocol {AGENT_VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def start(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and end.", is_eager=True, callback=_tell_version)
+    ] = False,
+) -> None:
+    """Executes the hub's commands on a Jira that only this machine can reach, slowly and once."""
 
 
 @app.command()
@@ -99,9 +116,9 @@ def run(
     try:
         with (
             exclusive(config.journal, clock),
-            _runner(config, StoppableClock(clock, stop), stop, dry_run=dry_run) as runner,
+            _runner(config, StoppableClock(clock, stop), stop, dry_run=dry_run) as (runner, printer),
         ):
-            _work(runner, StoppableClock(clock, stop), stop, once=once or dry_run)
+            _work(runner, StoppableClock(clock, stop), stop, printer.sleep, once=once or dry_run)
     except AlreadyRunning as error:
         _end(str(error))
     except SiteFault as error:
@@ -109,11 +126,13 @@ def run(
     except RelayError as error:
         _end(f"the share cannot be used: {error}")
     except Stopped:
-        typer.echo("остановлен")
+        typer.echo("остановлен (stopped: nothing is left half-written)")
 
 
 @contextmanager
-def _runner(config: AgentConfig, clock: StoppableClock, stop: Stop, *, dry_run: bool) -> Iterator[Runner]:
+def _runner(
+    config: AgentConfig, clock: StoppableClock, stop: Stop, *, dry_run: bool
+) -> Iterator[tuple[Runner, Printer]]:
     access = _access(config)
     journal = JournalFile(config.journal, clock)
     printer = Printer(clock)
@@ -135,8 +154,8 @@ def _runner(config: AgentConfig, clock: StoppableClock, stop: Stop, *, dry_run: 
             listener=printer.show,
             look_again=config.access_again,
         )
-        typer.echo(f"запущен: {config.jira_url}, {config.project}, {config.folder}")
-        yield runner
+        typer.echo(f"started: {config.jira_url}, {config.project}, {config.folder}")
+        yield runner, printer
 
 
 def _stoppable(exchange: Exchange, stop: Stop) -> Exchange:
@@ -149,14 +168,14 @@ def _stoppable(exchange: Exchange, stop: Stop) -> Exchange:
     return open_exchange
 
 
-def _work(runner: Runner, clock: StoppableClock, stop: Stop, *, once: bool) -> None:
+def _work(runner: Runner, clock: StoppableClock, stop: Stop, sleep: Callable[[float], None], *, once: bool) -> None:
     try:
         while True:
             stop.check()
             wake = runner.step(clock.monotonic())
             if once and (runner.ended or runner.idle):
                 break
-            clock.sleep(wake - clock.monotonic())
+            sleep(wake - clock.monotonic())
     except Stopped:
         runner.stop()
         raise

@@ -34,7 +34,11 @@ Seconds = Annotated[float, Field(ge=0, le=86_400)]
 
 
 class ConfigFault(Exception):
-    """The configuration cannot be used; the text says what to change."""
+    """The configuration cannot be used; the text says what to change, `todo` how, where that is one thing."""
+
+    def __init__(self, text: str, todo: str = "") -> None:
+        super().__init__(text)
+        self.todo = todo
 
 
 class LinkTypeConfig(BaseModel):
@@ -113,6 +117,7 @@ class AgentConfig(BaseSettings):
     gap_floor: Seconds = Field(default=1.0, description="least gap before a call in seconds, whatever the hub says")
     gap_floors: dict[CommandType, Seconds] = Field(default={}, description="the same by command type")
     read_gap: Seconds = Field(default=2.0, description="gap before the agent's own readings at the start")
+    gap_between_reads: Seconds = Field(default=0.0, description="gap between the readings of one command")
     settle_seconds: Seconds = Field(default=120.0, description="how long a lost write may still take effect")
     claim_wait_seconds: Annotated[int, Field(ge=0, le=120)] = Field(default=25, description="long poll of a claim")
     commands_a_day: Annotated[int, Field(ge=1, le=MAX_CLAIMS)] | None = Field(
@@ -209,6 +214,9 @@ def load(**flags: Any) -> AgentConfig:
     try:
         return AgentConfig(**{name: value for name, value in flags.items() if value is not None})
     except ValidationError as error:
+        if not config_file().exists() and all(one["type"] == "missing" for one in error.errors()):
+            todo = "run `jira-agent init` and fill in what it writes"
+            raise ConfigFault(f"there is no configuration at {config_file()}: {todo}", todo) from error
         faults = "; ".join(
             f"{'.'.join(str(part) for part in one['loc']) or 'configuration'}: {one['msg']}"
             for one in error.errors(include_url=False, include_input=False)
@@ -228,7 +236,8 @@ def _secret(path: Path | None) -> str:
     with os.fdopen(file, encoding="utf-8") as opened:
         about = os.fstat(opened.fileno())
         if not stat.S_ISREG(about.st_mode) or about.st_mode & 0o077:
-            raise ConfigFault(f"token_file {path} must be a plain file only its owner can read: chmod 600 {path}")
+            todo = f"chmod 600 {path}"
+            raise ConfigFault(f"token_file {path} must be a plain file only its owner can read: {todo}", todo)
         token = opened.read(10_000).strip()
     if not token:
         raise ConfigFault(f"token_file {path} is empty")

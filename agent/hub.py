@@ -136,4 +136,4 @@ def _refusal(answer: HubAnswer) -> Refusal:
         return Refusal(answer.status, f"http {answer.status}", answer.body[:500].decode("utf-8", "replace"))
     if answer.status >= 500 and problem.code != "paused":
         raise HubUnwell(f"the hub answered {answer.status} {problem.code}: {problem.detail}")
-    return Refusal(answer.status, problem.code, problem.detail)
+    return Refusal(answer.status, problem.code, problem.detail, problem.hint)

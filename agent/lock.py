@@ -34,7 +34,9 @@ def exclusive(journal: Path, clock: Clock) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise AlreadyRunning(f"агент уже запущен: {_said(holder)} держит {path}") from None
+        raise AlreadyRunning(
+            f"агент уже запущен (the agent is already running): {_said(holder)} holds {path}"
+        ) from None
     try:
         _write(holder, clock)
         yield
@@ -54,4 +56,4 @@ def _said(holder: Path) -> str:
         found = json.loads(holder.read_bytes()[:10_000])
         return f"host {found['host']}, pid {found['pid']}, since {found['since']}"
     except (OSError, ValueError, KeyError, TypeError):
-        return "другой процесс (кто именно, не записано)"
+        return "another process (which one is not recorded)"

@@ -24,6 +24,12 @@ class Refusal:
     status: int
     code: str
     detail: str
+    hint: str | None = None
+
+    @property
+    def said(self) -> str:
+        """For a person: what, and the way out where the hub names one."""
+        return self.detail if self.hint is None else f"{self.detail} → {self.hint}"
 
 
 class Jira(Protocol):

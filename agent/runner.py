@@ -57,6 +57,7 @@ class Settings:
     types: frozenset[str] = frozenset(COMMAND_TYPES)
     dry_run: bool = False
     commands_a_day: int | None = None
+    between_reads: float = 0.0
 
 
 @dataclass(slots=True)
@@ -148,7 +149,8 @@ class Runner:
         if self._full is None:
             limit = self._settings.commands_a_day
             self._full = f"за сутки взято {limit} команд, больше не разрешает настройка агента (commands_a_day)"
-            self._tell(Event("full", self._full, until=self._clock.monotonic() + seconds))
+            said = f"{limit} commands within 24 hours: the agent's settings allow no more (commands_a_day)"
+            self._tell(Event("full", said, until=self._clock.monotonic() + seconds))
         self._heartbeat()
         return self._clock.monotonic() + min(seconds, FULL_AGAIN)
 
@@ -210,7 +212,9 @@ class Runner:
             pacer=self._pacer,
             clock=self._clock,
             site=self._known_site(),
-            rules=Rules(self._gap(delivery), self._settings.settle, self._settings.dry_run),
+            rules=Rules(
+                self._gap(delivery), self._settings.settle, self._settings.dry_run, self._settings.between_reads
+            ),
         )
 
     def _execute(self, delivery: Delivery, now: float) -> float:
@@ -309,7 +313,7 @@ class Runner:
         elif refusal.code == "not_claimed":
             self._close(delivery, refusal.detail)
         elif refusal.status in (413, 422) and finished.report.status == "done":
-            self._fail(delivery, f"хаб не принял отчёт: {refusal.detail}")
+            self._fail(delivery, f"хаб не принял отчёт: {refusal.said}")
         elif refusal.status in (413, 422):
             self._close(delivery, f"the hub refused the report: {refusal.detail}", orphan=True)
         else:
@@ -340,7 +344,7 @@ class Runner:
 
     def _refused(self, refusal: Refusal) -> float:
         if refusal != self._last_refusal:
-            self._tell(Event("refused", f"{refusal.code}: {refusal.detail}"))
+            self._tell(Event("refused", f"{refusal.code}: {refusal.said}"))
         self._last_refusal = refusal
         return self._clock.monotonic() + REFUSED_AGAIN.get(refusal.code, 60.0)
 

@@ -37,6 +37,7 @@ def settings_of(config: AgentConfig, *, dry_run: bool = False) -> Settings:
         types=frozenset(config.allow_types),
         dry_run=dry_run,
         commands_a_day=config.commands_a_day,
+        between_reads=config.gap_between_reads,
     )
 
 

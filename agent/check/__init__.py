@@ -1,5 +1,7 @@
 """`jira-agent check`: every probe in order, what was seen and what to do about it. Nothing is changed anywhere."""
 
+from typing import Final
+
 import httpx2
 
 from agent.check.jira import jira_probes
@@ -10,6 +12,9 @@ from agent.records import AnyRecord
 from agent.recovery import Memory
 from relay.ports import Clock
 from relay.probe import Probe
+
+# What needs a way into Jira, in the order of `check.jira`.
+OF_JIRA: Final = ("tls", "jira", "clock", "myself", "rate limit", "names", "read permission", "create", "board")
 
 
 class NoJournal:
@@ -37,7 +42,9 @@ def probes(
     try:
         access = config.access()
     except ConfigFault as error:
-        return (Probe("access", "fail", str(error), "set the token"), *machine_probes(config, clock, hub_wait))
+        refused = Probe("access", "fail", str(error), error.todo or "set the token")
+        skipped = (Probe(name, "warn", "skipped: there is no way into Jira yet") for name in OF_JIRA)
+        return (refused, *skipped, *machine_probes(config, clock, hub_wait))
     tls = tls_probe(access, clock)
     client = JiraClient(access, NoJournal(), clock, transport or network(access))
     try:

@@ -70,6 +70,7 @@ class Rules:
     gap_seconds: float
     settle_seconds: float
     dry_run: bool = False
+    between_reads_seconds: float = 0.0
 
 
 def attempts(limits: dict[Outcome, int]) -> Callable[[RetryCallState], bool]:
@@ -165,9 +166,9 @@ class Work:
         raise EnvironmentBlocked(found.outcome, found.text, found.wait_seconds)
 
     def _read_once(self, request: JiraRequest) -> Answer:
-        # Reads of one command follow at once, but for the pages of a refresh.
-        if not self._called or self.delivery.type == "refresh":
-            self._pacer.wait_gap(self._rules.gap_seconds)
+        # Reads of one command follow at once unless this machine is told otherwise, but for the pages of a refresh.
+        first = not self._called or self.delivery.type == "refresh"
+        self._pacer.wait_gap(self._rules.gap_seconds if first else self._rules.between_reads_seconds)
         self._called = True
         return self._jira.send(request, command_id=self.delivery.id)
 

@@ -1,6 +1,7 @@
 """`jira-agent check` against the fake in each broken mode, and the configuration it reads."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from agent import check as check_module
-from agent.check import probes
+from agent.check import OF_JIRA, probes
 from agent.cli import app
 from agent.config import AgentConfig, ConfigFault, load
 from examples.jira.app import JiraTransport, create_app
@@ -133,7 +134,57 @@ def test_the_command_prints_json_and_ends_with_1_on_a_failure(
     assert "fail  jira: O10" in bad.stdout
 
 
+@pytest.mark.parametrize(
+    ("spoil", "todo"),
+    [
+        (lambda token: token.chmod(0o640), "chmod 600 {token}"),
+        (lambda token: token.unlink(), "set the token"),
+        (lambda token: token.write_text(""), "set the token"),
+    ],
+    ids=["readable by others", "missing", "empty"],
+)
+def test_without_a_usable_token_the_advice_fits_and_the_probes_of_jira_are_listed_as_skipped(
+    home: Path, jira: Probed, spoil: Callable[[Path], None], todo: str
+) -> None:
+    spoil(home / "token")
+    found = {probe.name: probe for probe in probes(load(), jira.clock, JiraTransport(jira.jira), hub_wait=0)}
+    assert (found["access"].state, found["access"].todo) == ("fail", todo.format(token=home / "token"))
+    assert {name for name, probe in found.items() if probe.seen.startswith("skipped")} == set(OF_JIRA)
+    assert found["journal"].state == "ok"
+    assert jira.jira.store.requests() == []
+
+
 # --- configuration
+
+
+@pytest.mark.parametrize("command", ["run", "check", "status", "journal", "collect"])
+def test_without_a_configuration_one_line_names_the_file_and_the_way_to_one(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JIRA_AGENT_HOME", str(tmp_path))
+    done = CliRunner().invoke(app, [command])
+    assert done.exit_code == 1
+    [line] = done.stderr.splitlines()
+    assert str(tmp_path / "agent.toml") in line and "jira-agent init" in line
+
+
+def test_a_mistake_in_the_environment_is_named_without_a_file_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JIRA_AGENT_HOME", str(tmp_path))
+    monkeypatch.setenv("JIRA_AGENT_JIRA_URL", "ftp://x")
+    with pytest.raises(ConfigFault, match="jira_url"):
+        load()
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["-h"], ["run", "-h"]])
+def test_version_and_help_need_no_configuration(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JIRA_AGENT_HOME", str(tmp_path))
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0
+    assert ("jira-agent" in done.stdout) if arguments == ["--version"] else ("Usage" in done.stdout)
 
 
 def test_environment_beats_file_and_flags_beat_both(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,5 +251,5 @@ def test_every_command_has_help(command: str) -> None:
 
 def test_status_and_journal_read_what_is_there(home: Path) -> None:
     told = CliRunner().invoke(app, ["status", "--json"])
-    assert json.loads(told.stdout)["at_next_start"] == "StartClean"
+    assert json.loads(told.stdout)["at_next_start"] == "claims the next command"
     assert CliRunner().invoke(app, ["journal"]).stdout == ""

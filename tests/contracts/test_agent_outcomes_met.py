@@ -294,10 +294,11 @@ def test_a_command_the_hub_forgot_is_kept_as_an_orphan(world: AgentWorld) -> Non
 def test_a_refused_claim_is_repeated_later_under_a_new_id(
     world: AgentWorld, status: int, code: str, seconds: float
 ) -> None:
-    body = json.dumps({"code": code, "title": code, "detail": "because"}).encode()
+    body = json.dumps({"code": code, "title": code, "detail": "because", "hint": "do that"}).encode()
     world.queue.refuse["/claim"] = HubAnswer(status, body)
     now = world.clock.monotonic()
     assert world.runner.step(now) == now + seconds
+    assert world.events[-1].text == f"{code}: because → do that"  # the way out is the hub's, and reaches the person
     world.queue.refuse.clear()
     assert world.report_of("ensure_fields", **COMMANDS["ensure_fields"])["status"] == "done"
 

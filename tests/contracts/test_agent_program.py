@@ -97,7 +97,7 @@ def test_run_once_does_one_command_and_ends(machine: Place) -> None:
         done = machine.ran("run", "--once")
     assert done.returncode == 0, done.stderr
     assert len(machine.queue.reports) == 1
-    assert "ensure_fields AURORA-1533 done (2 calls), следующий вызов не раньше" in done.stdout
+    assert "ensure_fields AURORA-1533 done (2 calls), next call not before" in done.stdout
 
 
 def test_run_once_with_an_empty_queue_ends_too(machine: Place) -> None:

@@ -27,7 +27,7 @@ def test_b02_a_second_agent_on_the_same_journal_ends_with_1_and_one_issue_is_cre
 ) -> None:
     log = tmp_path / "first.log"
     with machine.serving(), machine.running(log) as first:
-        wait_until(lambda: "запущен" in log.read_text(encoding="utf-8") or first.poll() is not None)
+        wait_until(lambda: "started" in log.read_text(encoding="utf-8") or first.poll() is not None)
         second = machine.ran("run")
         machine.queue.add("ensure_issue", temp_key="new:1", summary="Отчёт", identity="jh:a:1")
         machine.wait_for(1, first)

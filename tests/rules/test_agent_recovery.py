@@ -35,20 +35,31 @@ from agent.recovery import (
     after_hub,
     condensed,
     first_thing,
+    made_key,
     memory_of,
     remembered,
 )
 from agent.site import Learnt, SiteFault, Wanted, site_of
+from agent.telling import first_said
+from agent.writes import CREATION
 from protocol.messages import TERMINAL, Delivery, Report
 
-CREATE = Delivery(id=41, type="ensure_issue", params={"temp_key": "new:1", "summary": "Отчёт"}, pause_seconds=120)
+CREATE = Delivery(
+    id=41,
+    type="ensure_issue",
+    params={"temp_key": "new:1", "summary": "Отчёт"},
+    pause_seconds=120,
+    identity="jh:a:41",
+)
+RETRY = CREATE.model_copy(update={"id": 90})
+REMARK = Delivery(id=43, type="ensure_comment", params={"key": "AURORA-1", "marker": "plan:1"}, pause_seconds=30)
 EDIT = Delivery(id=42, type="ensure_fields", params={"key": "AURORA-1"}, pause_seconds=120)
 SESSION = Session(at=0, session="s")
 CLAIM = Claim(at=0, request_id="c1")
 CALL = Call(at=0, command_id=41, request="POST /issue", boot_id="b", monotonic=7)
 ANSWERED = Answered(at=0, boot_id="b", monotonic=8, outcome="O3")
-INTENT = Intent(at=0, command_id=41, write="POST /issue", boot_id="b", monotonic=7)
-STEP = Step(at=0, command_id=41, write="POST /issue", outcome="done", created_key="AURORA-9")
+INTENT = Intent(at=0, command_id=41, write=CREATION, boot_id="b", monotonic=7)
+STEP = Step(at=0, command_id=41, write=CREATION, outcome="done", created_key="AURORA-9")
 DONE = Report(status="done", result={"key": "AURORA-9"})
 FINISHED = Finished(at=0, command_id=41, request_id="f", report=DONE)
 RECOVERING = Recovering(at=0, command_id=41)
@@ -80,6 +91,14 @@ def test_what_comes_first_after_a_start(what: str, records: list[AnyRecord], exp
     assert first_thing(memory_of(records)) == expected
 
 
+def test_the_first_thing_is_told_in_words_that_name_the_command() -> None:
+    """No names of classes: a person reads them."""
+    for what, records, first in TABLE:
+        told = first_said(memory_of(records))
+        assert type(first).__name__ not in told, what
+        assert ("41" in told) == (not isinstance(first, StartClean | Resend)), (what, told)
+
+
 def test_parameters_and_pause_are_those_of_today() -> None:
     today = CREATE.model_copy(update={"pause_seconds": 7.0, "delivery": 2})
     assert after_hub(memory_of([claimed()]), CREATE, today) == Execute(today)
@@ -104,13 +123,47 @@ def test_a_write_without_a_step_is_unsettled_and_a_step_settles_it() -> None:
     assert memory.unsettled == INTENT
     memory = remembered(memory, STEP)
     assert memory.unsettled is None
-    assert (memory.written, memory.created_key, memory.newest_own_key) == (("POST /issue",), "AURORA-9", "AURORA-9")
+    assert (memory.written, memory.created_key, memory.newest_own_key) == ((CREATION,), "AURORA-9", "AURORA-9")
 
 
 def test_a_refused_write_is_settled_and_was_not_written() -> None:
-    memory = memory_of([claimed(), INTENT, Step(at=0, command_id=41, write="POST /issue", outcome="not done")])
+    memory = memory_of([claimed(), INTENT, Step(at=0, command_id=41, write=CREATION, outcome="not done")])
     assert memory.unsettled is None
     assert memory.written == ()
+
+
+NOT_DONE = Step(at=0, command_id=41, write=CREATION, outcome="not done")
+REMARKED = Intent(at=0, command_id=43, write="POST /rest/api/2/issue/AURORA-1/comment", boot_id="b", monotonic=7)
+
+
+@pytest.mark.parametrize(
+    ("first", "unsettled", "key"),
+    [
+        ([INTENT], INTENT.model_copy(update={"command_id": 90}), None),
+        ([INTENT, STEP], None, "AURORA-9"),
+        ([INTENT, NOT_DONE], None, None),
+        ([INTENT, NOT_DONE, INTENT], INTENT.model_copy(update={"command_id": 90}), None),
+    ],
+)
+def test_what_a_command_created_or_may_have_created_is_recalled_by_its_retry(
+    first: list[AnyRecord], unsettled: Intent | None, key: str | None
+) -> None:
+    over = Reported(at=0, command_id=41)
+    before = memory_of([SESSION, claimed(), *first, over])
+    for memory in (before, memory_of(condensed(before, at=1.0))):
+        retry = remembered(memory, claimed(RETRY))
+        assert (retry.unsettled, made_key(retry)) == (unsettled, key)
+        assert retry.tried_to_create == (unsettled is not None or key is not None)
+        other = remembered(memory, claimed(RETRY.model_copy(update={"identity": "jh:a:42"})))
+        assert (other.unsettled, other.tried_to_create, made_key(other)) == (None, False, None)
+
+
+def test_a_comment_is_recalled_by_its_issue_and_marker_alone() -> None:
+    memory = memory_of([claimed(REMARK), REMARKED, Closed(at=0, command_id=43, why="x")])
+    again = remembered(memory, claimed(REMARK.model_copy(update={"id": 91})))
+    assert again.unsettled == REMARKED.model_copy(update={"command_id": 91})
+    elsewhere = REMARK.model_copy(update={"params": {"key": "AURORA-1", "marker": "plan:2"}})
+    assert remembered(memory, claimed(elsewhere)).unsettled is None
 
 
 def test_calls_are_counted_for_the_command_in_hand_over_restarts() -> None:
@@ -150,7 +203,8 @@ def test_any_order_of_records_folds_and_the_condensed_ones_say_the_same_at_rest(
 
 def _essence(memory: Memory) -> tuple[object, ...]:
     last = memory.last_call
-    return (memory.session, memory.open_claim, memory.newest_own_key, last and (last.boot_id, last.ended))
+    ends = last and (last.boot_id, last.ended)
+    return (memory.session, memory.open_claim, memory.newest_own_key, memory.creations, ends)
 
 
 # --- names
