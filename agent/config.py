@@ -71,7 +71,7 @@ class AgentConfig(BaseSettings):
         env_prefix="JIRA_AGENT_", env_nested_delimiter="__", extra="forbid", secrets_dir=None
     )
 
-    jira_url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s?#]+$")] = Field(
+    jira_url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s?#@]+$")] = Field(
         description="address of Jira, with its context path"
     )
     project: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{1,60}$")] = Field(

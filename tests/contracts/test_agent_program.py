@@ -205,6 +205,13 @@ def test_the_token_is_in_nothing_the_agent_writes_to_disk_to_the_share_or_says(m
             assert content is not None and canary not in content.read()
 
 
+def test_an_address_with_a_password_in_it_is_refused_before_it_is_shown_anywhere(machine: Place) -> None:
+    machine.configure(jira_url=f'"https://svc:{CANARY}@jira.example.org"')
+    done = machine.ran("run", "--once")
+    assert done.returncode == 1
+    assert "jira_url" in done.stderr and CANARY not in done.stdout + done.stderr
+
+
 def test_what_the_agent_writes_is_its_owners_alone(machine: Place) -> None:
     machine.queue.add("ensure_fields", **FIELDS)
     with machine.serving():

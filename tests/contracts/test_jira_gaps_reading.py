@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from agent.outcomes import Expect, JiraRequest, Seen, answer
+from agent.runner import Settings
 from examples.jira.faults import Fault
 from examples.jira.model import Link
 from protocol.messages import MAX_ERROR
@@ -156,6 +157,15 @@ def test_g49_reads_of_one_command_follow_at_once_and_its_write_too_the_next_comm
     assert calls[-1][0] == calls[0][0]
     world.report_of("ensure_comment", **COMMENT | {"body": "ещё"})
     assert world.clock.monotonic() - started >= 30
+
+
+def test_g49_the_gap_between_reads_is_a_setting(tmp_path: Path) -> None:
+    settings = Settings(projects=frozenset({"AURORA"}), between_reads=3.0)
+    world = built(tmp_path, settings=settings)
+    world.person("comment", key=KEY, body="разговор {n}", count=250)
+    world.report_of("ensure_comment", **COMMENT)
+    pages = moments(world, "GET", "/comment")
+    assert [after - before for before, after in itertools.pairwise(pages)] == [3.0, 3.0]
 
 
 MOVED: list[tuple[str, dict[str, Any]]] = [
