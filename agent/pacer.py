@@ -27,7 +27,7 @@ class Pacer:
         self.wait_until(settled_at(intent.boot_id, intent.monotonic, self._life, window_seconds, now))
 
     def wait_until(self, moment: float) -> None:
-        # Twice: a sleep may end a little early by the clock it is measured with.
+        # More than once: a sleep may end a little early by the clock it is measured with.
         for _ in range(3):
             left = moment - self._clock.monotonic()
             if left <= 0:
