@@ -146,6 +146,20 @@ def machine_on(hub: SmallHub) -> type[RuleBasedStateMachine]:
         def claim(self) -> None:
             self.claim_once()
 
+        @rule(times=st.integers(2, 4))
+        def lose_answers(self, times: int) -> None:
+            """The agent claims again and again, and nothing of it reaches him."""
+            for _ in range(times):
+                self.claim_once()
+
+        @precondition(lambda self: any(command.deliveries for command in self.plain.commands.values()))
+        @rule(data=st.data(), status=st.sampled_from(["done", "failed", "failed"]), back=st.integers(0, 2))
+        def report_what_was_handed_out(self, data: st.DataObject, status: str, back: int) -> None:
+            out = [number for number, command in self.plain.commands.items() if command.deliveries]
+            now = [number for number in out if self.plain.commands[number].status == "claimed"]
+            number = data.draw(st.sampled_from(now or out), label="command")
+            self.say(number, status, delivery=max(1, self.plain.commands[number].deliveries - back))
+
         @rule()
         def work(self) -> None:
             """A claim and its report, as most of them are."""
