@@ -17,7 +17,9 @@ from typing import Final, Literal
 
 from hub.config import HubSettings
 from hub.disk import remote_kind, sync_tool_of
+from hub.errors import Unready
 from hub.moments import moment, seconds_between
+from hub.store.opening import open_database, opening_faults
 from hub.store.schema import SCHEMA_VERSION
 from relay.ports import Clock, Ids
 
@@ -53,8 +55,10 @@ def examine(around: Surroundings) -> Iterator[Probe]:
     for name, probe in _PROBES:
         try:
             yield probe(around)
-        except (OSError, sqlite3.Error) as error:
-            yield Probe(name, "fail", str(error), "see to it that this user may read and write there")
+        except Unready as error:
+            yield Probe(name, "fail", str(error))
+        except opening_faults() as error:
+            yield Probe(name, "fail", str(error).strip(), "see to it that this user may read and write there")
 
 
 def _home(around: Surroundings) -> Probe:
@@ -86,6 +90,8 @@ def _disk(around: Surroundings) -> Probe:
 
 
 def _database(around: Surroundings) -> Probe:
+    if around.settings.database_url is not None:
+        return _server(around, around.settings.database_url)
     path = around.settings.database
     if not path.exists():
         return Probe("database", "warn", f"{path} is not there yet", "it is made by: jira-hub serve")
@@ -101,6 +107,18 @@ def _database(around: Surroundings) -> Probe:
         return Probe("database", "warn", f"schema {version}, this release has {SCHEMA_VERSION}", "jira-hub migrate")
     size = path.stat().st_size // 1024
     return Probe("database", "ok", f"{path}, schema {version}, {size} KiB")
+
+
+def _server(around: Surroundings, url: str) -> Probe:
+    """A database of PostgreSQL: reached, and of which schema."""
+    with closing(open_database(url)) as database, database.reading(moment(around.clock.wall())) as transaction:
+        rows = transaction.all("settings", link="main")
+    name = database.path.replace(" password=''", "")
+    version = next((int(row["value"]) for row in rows if row["key"] == "schema_version"), 0)
+    if version != SCHEMA_VERSION:
+        seen = f"{name}: schema {version}, this release has {SCHEMA_VERSION}"
+        return Probe("database", "fail", seen, "use the release that wrote it, or let jira-hub serve make it")
+    return Probe("database", "ok", f"{name}, schema {version}")
 
 
 def _token(around: Surroundings) -> Probe:
@@ -168,6 +186,8 @@ def _share(around: Surroundings) -> Probe:
 
 
 def _backups(around: Surroundings) -> Probe:
+    if around.settings.database_url is not None:
+        return Probe("backups", "ok", "copies of this database are its server's matter, such as pg_dump")
     copies = sorted(around.settings.backups.glob("*.sqlite"), key=lambda path: path.stat().st_mtime)
     if not copies:
         return Probe("backups", "warn", "there is no copy of the database yet", "jira-hub backup")
@@ -179,12 +199,7 @@ def _backups(around: Surroundings) -> Probe:
 
 
 def _agent(around: Surroundings) -> Probe:
-    path = around.settings.database
-    if not path.exists():
-        return Probe("agent", "warn", "not seen yet", "start it on its machine: jira-agent run")
-    with _opened(path) as connection:
-        statement = "SELECT last_seen_at, version, blocked FROM agent_status WHERE link = ?"
-        row = connection.execute(statement, (around.settings.link,)).fetchone()
+    row = _agent_row(around)
     if row is None or row[0] is None:
         return Probe("agent", "warn", "not seen yet", "start it on its machine: jira-agent run")
     silent = seconds_between(row[0], moment(around.clock.wall()))
@@ -194,6 +209,24 @@ def _agent(around: Surroundings) -> Probe:
     if silent > SILENT_SECONDS:
         return Probe("agent", "warn", seen, "on its machine: jira-agent check")
     return Probe("agent", "ok", seen)
+
+
+def _agent_row(around: Surroundings) -> tuple[str | None, int | None, str | None] | None:
+    """When the agent was last seen, its version, and what blocks it; None where none was seen ever."""
+    settings = around.settings
+    if settings.database_url is not None:
+        now = moment(around.clock.wall())
+        with closing(open_database(settings.database_url)) as database, database.reading(now) as transaction:
+            row = transaction.one("agent", link=settings.link)
+        return None if row is None else (row["last_seen_at"], row["version"], row["blocked"])
+    if not settings.database.exists():
+        return None
+    with _opened(settings.database) as connection:
+        statement = "SELECT last_seen_at, version, blocked FROM agent_status WHERE link = ?"
+        found: tuple[str | None, int | None, str | None] | None = connection.execute(
+            statement, (settings.link,)
+        ).fetchone()
+    return found
 
 
 _PROBES: Final[tuple[tuple[str, Callable[[Surroundings], Probe]], ...]] = (

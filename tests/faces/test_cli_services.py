@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,10 @@ from hub.errors import Unready
 from hub.installing import Wanted, launchd_plist, systemd_unit
 from hub.service import Service
 from hub.store.connection import Database
+from hub.store.opening import open_database
 from protocol.messages import AgentState
 from relay.clock import SystemClock, SystemIds
+from tests.contracts.postgres_server import fresh_database
 from tests.faces.running_hub import running_hub
 from tests.faces.small_hub import SmallHub, fields
 
@@ -86,6 +89,19 @@ def test_a_hub_that_ran_is_well(home: Path) -> None:
     service.heartbeat("main", AgentState(agent_version=3, session="s", host="vm", blocked="no token"))
     agent = probes(home, code=1)["agent"]
     assert (agent["verdict"], "no token" in agent["seen"]) == ("fail", True)
+
+
+def test_a_hub_on_a_server_is_looked_at_there(home: Path, postgres_url: str) -> None:
+    with fresh_database(postgres_url) as url:
+        with (home / "settings.toml").open("a", encoding="utf-8") as settings:
+            settings.write(f"database_url = {json.dumps(url)}\n")
+        assert verdicts(probes(home))["database"] == "ok"
+        with closing(open_database(url)) as database:
+            service = Service(database, clock=SystemClock(), ids=SystemIds())
+            service.heartbeat("main", AgentState(agent_version=3, session="s", host="vm"))
+            found = probes(home)
+            assert {found[name]["verdict"] for name in ("database", "agent", "backups")} == {"ok"}
+    assert probes(home, code=1)["database"]["verdict"] == "fail"  # gone
 
 
 def test_an_old_backup_is_worth_a_warning(home: Path) -> None:
