@@ -101,7 +101,10 @@ def test_a_hub_on_a_server_is_looked_at_there(home: Path, postgres_url: str) -> 
             service.heartbeat("main", AgentState(agent_version=3, session="s", host="vm"))
             found = probes(home)
             assert {found[name]["verdict"] for name in ("database", "agent", "backups")} == {"ok"}
-    assert probes(home, code=1)["database"]["verdict"] == "fail"  # gone
+    text = (home / "settings.toml").read_text(encoding="utf-8").replace(json.dumps(url), json.dumps(f"{url}_gone"))
+    (home / "settings.toml").write_text(text, encoding="utf-8")
+    gone = probes(home, code=1)["database"]
+    assert (gone["verdict"], "does not exist" in gone["seen"]) == ("fail", True)
 
 
 def test_an_old_backup_is_worth_a_warning(home: Path) -> None:
