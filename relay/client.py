@@ -104,6 +104,8 @@ class ClientExchange:
     something asks again and gets the same.
     """
 
+    gives_way = False
+
     def __init__(self, profile: Profile) -> None:
         self._asking: Asking[Waiter] = Asking()
         self._assembly = Assembly(profile.max_message_bytes)

@@ -54,6 +54,9 @@ class RelayStatus:
 class Exchange(Protocol):
     """What is done with messages. All of it is called by the driver, between two waits."""
 
+    gives_way: bool
+    """Whether to end when another process has become this side."""
+
     def open(self, state: State, link: Link, beacon: Beacon) -> None:
         """The share was found: go on where the last life ended."""
         ...

@@ -49,7 +49,7 @@ def usurper(folder: Folder, me: Me, epoch: str) -> str:
         since = f" since {datetime.fromtimestamp(life, UTC).isoformat(timespec='seconds')}"
     return (
         f"another process is the {me.side} side of this link{since} (epoch {epoch}), with a memory of its own, "
-        "perhaps on another machine: this one has ended; run one of them"
+        "perhaps on another machine: stop one of them, and start the other anew"
     )
 
 

@@ -30,6 +30,8 @@ NOTE_SENT_SECONDS: Final = 1.0  # a forgotten "sent" only sends a reply once mor
 class ServerExchange:
     """The serving side's exchange: what is decided is committed before it is started, sent or acknowledged."""
 
+    gives_way = True
+
     def __init__(self, profile: Profile, runner_of: Callable[[Done], Runner]) -> None:
         self._profile = profile
         self._driver: SideDriver | None = None

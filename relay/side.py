@@ -61,6 +61,7 @@ class SideDriver:
         self._stopping = False
         self._opened = threading.Event()
         self._refusal: RelayError | None = None
+        self._usurped: str | None = None  # who else is this side now
         self._thread: threading.Thread | None = None
 
     # --- from any thread
@@ -100,8 +101,8 @@ class SideDriver:
         busy = self._busy_since
         if busy is not None and self.clock.monotonic() - busy > self.profile.stuck_seconds:
             return "stuck", "a call on the share does not come back"
-        if self._refusal is not None:
-            return "foreign", str(self._refusal)
+        if self._usurped is not None:
+            return "foreign", self._usurped
         return self._health.state, self._health.detail
 
     def heard_seconds(self) -> float | None:
@@ -157,8 +158,7 @@ class SideDriver:
                 moved = self.bell.wait(wake - self.clock.monotonic())
             self._close()
         except RelayError as refusal:
-            self._refusal = refusal
-            self._exchange.failed(refusal)
+            self._end_by(refusal)
         except BaseException as error:
             # The top of this thread: callers must learn that nobody works for them any more.
             self._exchange.failed(error)
@@ -168,6 +168,10 @@ class SideDriver:
                 self._state.close()
             self._opened.set()
             self._busy_since = None
+
+    def _end_by(self, refusal: RelayError) -> None:
+        self._refusal = refusal
+        self._exchange.failed(refusal)
 
     def step(self, *, moved: bool = False) -> float:
         """Do what is due; the moment on the monotonic clock at which something is due again."""
@@ -318,9 +322,18 @@ class SideDriver:
         if received is None:
             return 0
         if link.superseded_by is not None:
-            raise AlreadyRunning(usurper(self._folder, link.me, link.superseded_by))
+            self._give_way(link, link.superseded_by)
         self._exchange.take(received, now)
         return 1
+
+    def _give_way(self, link: Link, epoch: str) -> None:
+        """Two servers would run each request twice, so one ends. A client is only deaf, and says why: two that end,
+        and that their machines start anew, would end each other for ever."""
+        if self._usurped is None:
+            self._usurped = usurper(self._folder, link.me, epoch)
+            _LOG.error("%s", self._usurped)
+        if self._exchange.gives_way:
+            raise AlreadyRunning(self._usurped)
 
     def _doubt_share(self) -> None:
         self._beacon_doubted = True

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from relay import AlreadyRunning, Client, Profile, Reply, Request, Server, create_link
+from relay import AlreadyRunning, Client, Profile, Reply, Request, Server, ShareUnavailable, create_link
 from relay.frames import frame_from
 from relay.link import Link, Me, Peer
 from tests.contracts.relay_by_hand import Hands
@@ -28,7 +28,9 @@ def test_of_two_servers_with_memories_of_their_own_the_first_ends_and_names_the_
     hands.run(0.5)
     assert list(hands.runner.running) == ["r-1"]
     assert hands.server._link is not None
-    with pytest.raises(AlreadyRunning, match=rf"hub side .* since 2026-.*{hands.server._link.me.epoch}.*one of them"):
+    with pytest.raises(
+        AlreadyRunning, match=rf"hub side .* since 2026-.*{hands.server._link.me.epoch}.*stop one of them"
+    ):
         for _ in range(200):  # until the client's next heartbeat at the latest
             first.step()
             hands.run(0.3, step=0.3)
@@ -122,4 +124,6 @@ def test_callers_of_the_first_of_two_clients_learn_of_the_second(link: Path, tmp
         with Client(link, state_dir=tmp_path / "two", profile=QUICK) as second:
             assert second.call("GET", "/").json() == "x"
             until(lambda: first.status().share == "foreign")
+            with pytest.raises(ShareUnavailable, match="another process is the agent side"):
+                first.call("GET", "/", timeout=0.3)
             assert second.call("GET", "/").json() == "x"

@@ -4,6 +4,7 @@ A process is built new on what is durable, works in turns, and may be thrown awa
 """
 
 import contextlib
+import math
 import shutil
 import sqlite3
 from functools import lru_cache
@@ -22,6 +23,7 @@ from hub.mark import MarkFile
 from hub.service import Service
 from relay.calls import Reply
 from relay.client import Client, ClientExchange, Waiter
+from relay.errors import RelayError
 from relay.exchange import Exchange
 from relay.exchange import Settings as SideSettings
 from relay.link import Link, Received
@@ -84,9 +86,20 @@ class SteppedDriver(SideDriver):
         world.time.actors.append(self.actor)
 
     def _turn(self) -> float:
-        wake = self.step(moved=self.bell.wait(0))
+        try:
+            wake = self.step(moved=self.bell.wait(0))
+        except RelayError as refusal:
+            return self._leave_by(refusal)
         # Time has to go on: no machine does anything in no time at all.
         return max(self._process.machine.world_time(wake), self._world.time.now + 0.001)
+
+    def _leave_by(self, refusal: RelayError) -> float:
+        """As the driver's thread ends; the hub goes on without this relay."""
+        self._end_by(refusal)
+        assert self._state is not None
+        self._state.close()
+        self.leave()
+        return math.inf
 
     @property
     def running(self) -> bool:
@@ -118,6 +131,8 @@ class SteppedDriver(SideDriver):
         return taking
 
     def stop_in_order(self) -> None:
+        if self._refusal is not None:
+            return
         self._close()
         if self._state is not None:
             self._state.close()
