@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from agent.journal import JournalFile
+from agent.journal import JournalFile, line_of
 from agent.records import AnyRecord, Call
 from hub.store.connection import Database
 from relay.ports import Clock
@@ -27,6 +27,7 @@ class SimulatedJournal(JournalFile):
         written: Callable[[AnyRecord], None] = lambda _: None,
     ) -> None:
         self._process, self._chance, self._written = process, chance, written
+        self.glued = ""  # the kind of a record that was written onto a torn line
         self.calls_for: int | None = None  # the command that the newest request to Jira belongs to
         self.synced = path.stat().st_size if path.exists() else 0
         self.path = path
@@ -38,9 +39,17 @@ class SimulatedJournal(JournalFile):
         self._whole = False
         try:
             super().append(record)
+            self._check_line(record)
         finally:
             if self._whole:  # it may be durable although the power went before anybody was told
                 self._written(record)
+
+    def _check_line(self, record: AnyRecord) -> None:
+        """A record that shares its line with the torn rest of another is lost."""
+        size = self.path.stat().st_size
+        before = size - len(line_of(record)) - 1
+        if before >= 0 and os.pread(self._file, 1, before) != b"\n":
+            self.glued = record.kind
 
     def _synced(self, file: int) -> None:
         self._process.point("fsync before")
@@ -114,7 +123,8 @@ class CutDatabase(Database):
 
     @property
     def newest_key(self) -> str | None:
-        return self.cut.newest_key
+        # The hub keeps an answer under the id and the route it was asked at.
+        return self.cut.newest_key.partition(" ")[0] if self.cut.newest_key else None
 
     def abandon(self) -> None:
         """What the death of a process does: everything uncommitted is gone, the files are as they are."""

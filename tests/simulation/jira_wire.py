@@ -105,6 +105,7 @@ class JiraWire(httpx2.BaseTransport):
                 self._execute(request, call)
                 return httpx2.Response(500, json={"errorMessages": ["Internal server error"]}, request=request)
             case "rate limit":
+                call.status = 429
                 headers = {"retry-after": str(self._weather.chance.choice((0, 5, 90)))}
                 return httpx2.Response(429, headers=headers, json={"message": "slow down"}, request=request)
         response = self._execute(request, call)

@@ -177,6 +177,7 @@ class HubMachine:
         self.lives += 1
         process = Process("hub", self.machine)
         self.process = process
+        world.born(process)
         self.database = CutDatabase(self.database_path, process, world.witness.hub_committed)
         self.marks = MarkFile(self.folder / "hub.mark")
         self.service = Service(self.database, clock=self.machine, ids=world.ids, marks=self.marks)
@@ -325,6 +326,7 @@ class AgentMachine:
         self.lives += 1
         process = Process(self.name, self.machine)
         self.process = process
+        world.born(process)
         clock = ProcessClock(world.time, self.machine, process)
         settings = SideSettings(
             world.share.simulated_view("agent", process),

@@ -120,6 +120,7 @@ class People:
 
     def adopt(self) -> None:
         self._world.told("person", "lets another agent take the link over", "hub")
+        self._world.witness.holder = None
         self._try(lambda: self._world.hub.service.adopt("main"))
 
     def look_after(self) -> None:
@@ -133,6 +134,11 @@ class People:
         if refused is not None and world.time.now - refused < 900.0:
             world.witness.refused_at = None
             self.adopt()
+
+    def some_or_other(self, action: Any) -> None:
+        """Do something at the hub, whatever it answers, even if it dies of it."""
+        if self._world.hub.process is not None:
+            self._try(action)
 
     def _try(self, action: Any) -> bool:
         try:

@@ -19,6 +19,7 @@ import agent.journal
 import agent.outcomes
 import agent.pacer
 import agent.pacing
+import agent.records
 import agent.recovery
 import agent.runner
 import hub.api.agent_routes
@@ -125,11 +126,6 @@ def a_torn_line_is_not_ended() -> list[Any]:
     return [_to(agent.journal.JournalFile, "_ends_torn", lambda self: False)]
 
 
-@bug("agent power cut", intensity=6.0, batch_every=1200.0)
-def the_checksum_of_the_journal_is_not_checked() -> list[Any]:
-    return [_to(agent.journal.zlib, "crc32", lambda data: 0)]
-
-
 # --- the agent: pacing
 
 
@@ -179,36 +175,22 @@ def a_retry_ignores_the_gap() -> list[Any]:
 
 
 @bug("lost", "late", "hub power cut", intensity=6.0, batch_every=1200.0)
-def a_claim_without_an_answer_gets_a_new_id() -> list[Any]:
+def nothing_ends_a_claim_that_nobody_waits_for() -> list[Any]:
     real = agent.recovery.remembered
 
     def forget(memory: Any, record: Any) -> Any:
         return replace(real(memory, record), open_claim=None)
 
-    return [_to(agent.journal, "remembered", forget)]
+    return [
+        _to(agent.journal, "remembered", forget),
+        _to(relay.server.ServerExchange, "_take_withdrawal", lambda self, request_id: None),
+        _to(hub.api.parking.ParkingPlace, "park", lambda self, link, session: hub.api.parking.Parked()),
+    ]
 
 
-@bug("lost", "late", "hub power cut", "agent power cut", intensity=6.0, batch_every=1200.0)
-def a_report_gets_a_new_id_each_time_and_is_not_kept() -> list[Any]:
-    real = agent.recovery.remembered
-
-    def forget(memory: Any, record: Any) -> Any:
-        after = real(memory, record)
-        return replace(after, finished=None, delivery=None) if after.finished is not None else after
-
-    return [_to(agent.journal, "memory_of", lambda records: _folded(records, forget))]
-
-
-def _folded(records: Any, step: Callable[[Any, Any], Any]) -> Any:
-    memory = agent.recovery.Memory()
-    for record in records:
-        memory = replace(memory, last_call=None) if record is None else step(memory, record)
-    return memory
-
-
-@bug("agent power cut", intensity=6.0, batch_every=1200.0)
-def a_finished_report_is_not_sent_after_a_restart() -> list[Any]:
-    return [_to(agent.journal, "memory_of", lambda records: replace(agent.recovery.memory_of(records), finished=None))]
+@bug("agent machine cut", intensity=6.0, batch_every=1200.0)
+def the_journal_is_not_synced() -> list[Any]:
+    return [_to(agent.journal, "Answered", agent.records._Record)]
 
 
 @bug("agent power cut", "force cancel", intensity=6.0, batch_every=1200.0)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 SLACK: Final = 0.002  # seconds of the world: floating point
+RATE_SECONDS: Final = 30.0  # after a 429, whatever its Retry-After says
 KNOWN_SECONDS: Final = 1.0  # one round trip to the hub may pass between its last word and the write
 
 
@@ -49,12 +50,23 @@ def p3_the_gap_is_kept(world: "World", agent: "AgentMachine", call: JiraCall) ->
     ended = last.ended if last.ended < call.started else last.started
     if begins and call.started - ended < call.pause - SLACK:
         return f"command {call.command_id} called {call.started - ended:.1f} s after the last call, not {call.pause} s"
+    if last.status == 429 and call.started - ended < RATE_SECONDS - SLACK:
+        return f"called {call.started - ended:.1f} s after Jira had said that it was too much"
     before = world.witness.last_write.get((agent.name, call.command_id))
     writes = [before] if before is not None and world.same_hand(before, call) else []
     if call.writes and writes and call.started - writes[-1].started < call.pause - SLACK:
         apart = call.started - writes[-1].started
         return f"two writes of command {call.command_id} are {apart:.1f} s apart, not {call.pause} s"
     return None
+
+
+def p3_the_call_is_on_the_disk_before_it_leaves(world: "World", agent: "AgentMachine", call: JiraCall) -> str | None:
+    journal = agent.journal
+    assert journal is not None
+    if journal.glued:
+        return f"a {journal.glued} record was written onto a torn line, where nobody can read it"
+    lost = journal.path.stat().st_size - journal.synced
+    return f"{lost} bytes of the journal are not synced while {call.method} {call.path} leaves" if lost > 0 else None
 
 
 def p4_three_deliveries_and_a_fair_end(world: "World", row: sqlite3.Row, event: sqlite3.Row, seen: Seen) -> str | None:
@@ -188,6 +200,7 @@ ON_MOVE: Final[tuple[Move, ...]] = (
 )
 ON_CALL: Final[tuple[Callable[["World", "AgentMachine", JiraCall], str | None], ...]] = (
     p3_the_gap_is_kept,
+    p3_the_call_is_on_the_disk_before_it_leaves,
     p9_no_write_after_the_agent_could_have_known,
 )
 NOW_AND_THEN: Final[tuple[Callable[["World"], str | None], ...]] = (

@@ -71,6 +71,7 @@ class Witness:
     fault_states: Counter[tuple[str, str]] = field(default_factory=Counter)
     doubly_claimed: list[str] = field(default_factory=list)
     deleted: set[str] = field(default_factory=set)
+    holder: str | None = None  # the agent that holds the link, as long as no person says otherwise
     refused_at: float | None = None  # when the agent was last told that another one holds the link
     _claimed_ids: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     _newest_event: int = 0
@@ -130,7 +131,8 @@ class Witness:
             key = self.world.hub.database.newest_key
             if key is not None:
                 self.delivered[key] = me
-            stored = database.execute("SELECT body FROM answer WHERE request_key = ?", (key,)).fetchone()
+            whole_key = self.world.hub.database.cut.newest_key
+            stored = database.execute("SELECT body FROM answer WHERE request_key = ?", (whole_key,)).fetchone()
             identity = re.search(r'"identity":"([^"]+)"', stored[0]) if stored else None
             if identity is not None:
                 self.root_of[identity[1]] = root
@@ -157,6 +159,10 @@ class Witness:
             before = self.answers.setdefault(request_id, (answer.status, answer.body))
             if before != (answer.status, answer.body):
                 self.world.broke("P7", f"request {request_id} got {before} first and {answer} later")
+        if "/claim" in path and answer.status == 200:
+            if self.holder not in (None, agent.name):
+                self.world.broke("P11", f"{agent.name} got a command although {self.holder} holds the link")
+            self.holder = agent.name
         if method == "GET" and answer.status == 200:
             found = json.loads(answer.body)
             self.rechecked[agent.name, found["id"]] = (self.world.time.now, found["status"])

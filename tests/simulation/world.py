@@ -23,7 +23,7 @@ from tests.simulation.jira_wire import JiraCall
 from tests.simulation.machines import AgentMachine, HubMachine
 from tests.simulation.people import People
 from tests.simulation.share import SimulatedShare
-from tests.simulation.virtual_time import Machine, Time
+from tests.simulation.virtual_time import Machine, Process, Time
 from tests.simulation.witness import Incarnation, Seen, Witness
 
 HOUR: Final = 3_600.0
@@ -70,6 +70,7 @@ class World:
         self.switches: dict[str, Any] = {}
         self.broken: list[str] = []
         self.lenient = False  # broken promises are gathered, not raised
+        self.born: Callable[[Process], None] = lambda _: None  # told of every process that starts
         self._watches: list[tuple[Callable[[], bool], Callable[[], None]]] = []
         self.at_writes: list[str] = []  # faults for the next writes to Jira, in order
         self.restores = 0

@@ -1,0 +1,148 @@
+"""The power goes at every single point of a command's way, on either side, and at pairs of them: exactly once remains.
+
+Exhaustive where CI has the time; a newcomer's run takes every so-manieth point.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from protocol.messages import TERMINAL
+from tests.simulation.swarm import quiet, world_folder
+from tests.simulation.timelines import created, fields, issue
+from tests.simulation.virtual_time import Process
+from tests.simulation.world import Plan, World
+
+PROFILE = os.environ.get("BRIDGE_PROFILE", "quick")
+STRIDE = {"quick": 23, "ci": 1, "soak": 1}[PROFILE]
+PAIRS_STRIDE = {"quick": 149, "ci": 5, "soak": 1}[PROFILE]
+CALM = Plan(batch_every=1e12)
+
+COMMANDS: dict[str, dict[str, Any]] = {
+    "ensure_issue": issue(),
+    "ensure_fields": fields(),
+    "ensure_comment": {"type": "ensure_comment", "key": "AURORA-1533", "marker": "plan:1", "body": "текст"},
+    "ensure_status": {"type": "ensure_status", "key": "AURORA-1533", "target": ["Разработка", "Готово"]},
+    "ensure_link": {
+        "type": "ensure_link",
+        "source": "AURORA-1537",
+        "target": "AURORA-1538",
+        "link_type": "связанные",
+        "replace": True,
+    },
+    "ensure_sprint": {"type": "ensure_sprint", "key": "AURORA-1533", "sprint": "Спринт 2"},
+    "refresh": {"type": "refresh", "keys": ["AURORA-1533", "AURORA-1537"]},
+}
+
+
+class Deaths:
+    """Lets the power of one program go at the given points, one a life; counts the points of the lives it lets live."""
+
+    def __init__(self, world: World, name: str, wanted: Callable[[str], bool], at: tuple[int, ...]) -> None:
+        self.passed = 0
+        self._name, self._wanted, self._left = name, wanted, list(at)
+        world.born = self._arm
+        machine = world.hub if name == "hub" else world.agent
+        machine.down_seconds = 1.0
+        assert machine.process is not None
+        self._arm(machine.process)
+
+    def _arm(self, process: Process) -> None:
+        if process.name != self._name:
+            return
+        nth = self._left.pop(0) if self._left else None
+        seen = [0]
+
+        def dies(what: str) -> bool:
+            if not self._wanted(what):
+                return False
+            self.passed += 1
+            seen[0] += 1
+            return seen[0] - 1 == nth
+
+        process.dies_when = dies
+
+
+def lasting(what: str) -> bool:
+    """Points of the agent's own doing; those of its relay client are the other side's too."""
+    return what.startswith(("journal", "fsync", "http"))
+
+
+def executed(kind: str, *deaths: int, before: Callable[[World], None] = lambda _: None) -> int:
+    """One command of this kind, the agent killed at these points; how many points it passed."""
+    with world_folder() as folder, quiet():
+        world = World(folder, 1, CALM)
+        world.run(5.0)
+        before(world)
+        killer = Deaths(world, "agent", lasting, deaths)
+        command = world.people.apply(COMMANDS[kind])[0]
+        world.until(command, *TERMINAL)
+        passed = killer.passed
+        assert world.status(command) == "done", (kind, deaths, world.command(command)["error"])
+        assert len(created(world)) == (kind == "ensure_issue"), (deaths, created(world))
+        world.settle()
+        world.close()
+    return passed
+
+
+@pytest.mark.parametrize("kind", sorted(COMMANDS))
+def test_the_agent_may_die_at_every_point_of_a_command(kind: str) -> None:
+    points = executed(kind)
+    assert points > 10
+    for point in range(0, points, STRIDE):
+        executed(kind, point)
+
+
+def lag(world: World) -> None:
+    world.switch(index_lag_seconds=100.0)
+
+
+def forward(world: World) -> None:
+    world.agent.machine.jump(3_600.0)
+
+
+def back(world: World) -> None:
+    world.agent.machine.jump(-3_600.0)
+
+
+@pytest.mark.parametrize("before", [lag, forward, back])
+def test_a_creation_survives_every_point_under_lag_and_wrong_clocks(before: Callable[[World], None]) -> None:
+    points = executed("ensure_issue", before=before)
+    for point in range(0, points, 2 * STRIDE):
+        executed("ensure_issue", point, before=before)
+
+
+def test_a_creation_survives_pairs_of_deaths() -> None:
+    points = executed("ensure_issue")
+    pairs = [(first, second) for first in range(points) for second in range(points)]
+    for pair in pairs[::PAIRS_STRIDE]:
+        executed("ensure_issue", *pair)
+
+
+def lived_through(*deaths: int) -> int:
+    """Claim, report, cancel and retry, the hub killed at these points; how many points it passed."""
+    with world_folder() as folder, quiet():
+        world = World(folder, 1, CALM)
+        world.run(5.0)
+        killer = Deaths(world, "hub", lambda what: what.startswith(("hub", "publish", "delete")), deaths)
+        world.people.some_or_other(lambda: world.people.apply(issue(), fields()))
+        world.run(400.0)
+        for row in world.commands():
+            if row["status"] in ("queued", "claimed"):
+                world.people.some_or_other(lambda row=row: world.people.cancel(row["id"], force=True))
+                world.run(30.0)
+                world.people.some_or_other(lambda row=row: world.people.retry(row["id"]))
+        passed = killer.passed
+        world.settle()
+        assert len(created(world)) <= 1, (deaths, created(world))
+        world.close()
+    return passed
+
+
+def test_the_hub_may_die_at_every_statement_and_file_operation() -> None:
+    points = lived_through()
+    assert points > 30
+    for point in range(0, points, STRIDE):
+        lived_through(point)
