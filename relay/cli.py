@@ -21,6 +21,7 @@ from relay.pairing import new_key_text, store_key
 from relay.probe import Probe
 from relay.profile import MAX_FRAME_BYTES, Durability
 from relay.running import AsgiApp
+from relay.sealing import sealed_otherwise
 from relay.server import Server
 
 app = typer.Typer(
@@ -247,6 +248,8 @@ def _told(place: LocalFolder, name: str) -> str:
         return f"? {name}"
     try:
         data = place.read(name, MAX_FRAME_BYTES)
+        if sealed_otherwise(data, None):
+            return f"{name}  {len(data)} bytes  sealed with the pairing key"
         return f"{name}  {len(data)} bytes  {_summary(frame_from(data, parsed))}"
     except NotAFrame as error:
         return f"{name}  unreadable: {error}"

@@ -255,6 +255,7 @@ def test_pairing_from_the_command_line(sides: Sides) -> None:
     assert run(app, there, input=text.upper() + "\n").exit_code == 0
     with sides.server(), sides.client() as client:
         assert client.call("GET", "/").status == 200
+        assert "sealed with the pairing key" in run(app, ["ls", str(sides.folder)]).stdout
     stored = sqlite3.connect(sides.states["hub"] / key_folder(sides, "hub") / "state.sqlite")
     assert [row[0] for row in stored.execute("SELECT value FROM memory WHERE name = 'paired'")] != []
     stored.close()
