@@ -42,7 +42,7 @@ def test_b03_after_a_crash_the_agent_searches_until_the_lag_guard_has_passed(wor
     world.run()
     assert world.queue.reports[number]["result"]["key"] == "AURORA-1541"
     [post] = moments(world, "POST", "/issue")
-    too_early, trusted = [at - post for at in moments(world, "POST", "/search") if at > post]
+    too_early, *_, trusted = [at - post for at in moments(world, "POST", "/search") if at > post]
     assert too_early < 20
     assert trusted >= 60
     assert summaries(world, "Отчёт") == ["AURORA-1541"]
