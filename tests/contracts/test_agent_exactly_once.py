@@ -136,27 +136,30 @@ def test_roots_are_remembered_up_to_a_number_and_the_unsettled_ones_longest(tmp_
     assert [one.root for one in world.journal.memory.creations] == ["jh:c:1"]
 
 
-def late_post(world: AgentWorld, path: str, *, seconds: float, then: Callable[[], None]) -> None:
-    """Jira does the first POST to this path only so many seconds after it was sent."""
+def late_post(world: AgentWorld, path: str, *, seconds: float) -> Callable[[], None]:
+    """The agent dies at the first POST to this path, and Jira does it only so many seconds later.
+
+    The answer lets it arrive at last, should nothing have been sent since.
+    """
     waiting: list[tuple[float, httpx2.Request]] = []
     inner = world.wire.inner.handle_request
     done: list[str] = []
 
+    def arrive() -> None:
+        while waiting:
+            inner(waiting.pop()[1])
+
     def handle(request: httpx2.Request) -> httpx2.Response:
         if waiting and world.clock.monotonic() >= waiting[0][0]:
-            inner(waiting.pop()[1])
+            arrive()
         if request.method == "POST" and request.url.path.endswith(path) and not done:
             done.append(path)
             waiting.append((world.clock.monotonic() + seconds, request))
-            then()
-            raise httpx2.ReadTimeout("slow", request=request)
+            raise Killed
         return inner(request)
 
     world.wire.inner.handle_request = handle  # type: ignore[method-assign]
-
-
-def power_cut() -> None:
-    raise Killed
+    return arrive
 
 
 @pytest.mark.parametrize(
@@ -171,7 +174,7 @@ def test_a_post_still_under_way_is_waited_for_by_the_retry_too(
     world = built(tmp_path)
     world.queue.gaps[command_type] = 5.0
     world.queue.add(command_type, **wish)
-    late_post(world, path, seconds=60.0, then=power_cut)
+    arrive = late_post(world, path, seconds=60.0)
     killed(world)
     for _ in range(2):
         again(world)
@@ -179,6 +182,7 @@ def test_a_post_still_under_way_is_waited_for_by_the_retry_too(
     again(world)
     world.run()
     assert world.report_of(command_type, **wish)["status"] == "done"
+    arrive()
     assert len(made(world) or marked(world)) == 1
 
 
@@ -197,11 +201,12 @@ def test_a_redelivery_to_an_agent_that_knows_nothing_of_the_first_one_waits_out_
     world = built(tmp_path)
     world.queue.gaps[command_type] = 5.0
     world.queue.add(command_type, **wish)
-    late_post(world, path, seconds=60.0, then=power_cut)
+    arrive = late_post(world, path, seconds=60.0)
     killed(world)
     (tmp_path / "journal.jsonl").unlink()
     again(world)
     world.run()
+    arrive()
     assert len(made(world) or marked(world)) == 1
 
 
