@@ -182,13 +182,17 @@ def _retried(
     transaction: Transaction, link: str, siblings: Sequence[Row], chosen: set[int], author: str, title: str
 ) -> dict[str, Any]:
     real: dict[str, str] = {}
-    _take_definers(transaction, siblings, chosen, real)
-    defined = {row["defines"] for row in siblings if row["id"] in chosen and row["defines"] is not None}
-    for row in siblings:  # in order: a skipped definer brings its own dependants
-        if row["status"] == "skipped" and defined.intersection((row["needs"] or "").split()):
-            chosen.add(row["id"])
-            defined.update({row["defines"]} - {None})
-    _take_definers(transaction, siblings, chosen, real)
+    known = 0
+    while known != len(chosen):  # grows by a command a round at least, and ends with the batch
+        known = len(chosen)
+        _take_definers(transaction, siblings, chosen, real)
+        defined = {row["defines"] for row in siblings if row["id"] in chosen and row["defines"] is not None}
+        # Not the reading that ends the batch: it names every key, and would bring creations along that nobody named.
+        chosen.update(
+            row["id"]
+            for row in siblings
+            if row["status"] == "skipped" and row["type"] != "refresh" and defined & {*(row["needs"] or "").split()}
+        )
     wishes = [row for row in siblings if row["id"] in chosen]
     commands = [(_with_keys(row, real), Origin(row["id"], row["root_id"] or row["id"])) for row in wishes]
     if any(not isinstance(command, Refresh) for command, _ in commands):

@@ -152,7 +152,8 @@ class PlainQueue:
                         chosen.add(definer.id)
             defined = {command.defines for command in siblings if command.id in chosen} - {None}
             for command in siblings:
-                if command.status == "skipped" and defined & set(temporary(keys_of(command.wish))):
+                reads = command.wish["type"] == "refresh"
+                if command.status == "skipped" and not reads and defined & {*temporary(keys_of(command.wish))}:
                     chosen.add(command.id)
             grown = chosen != before
         wishes = [(with_real(c.wish, real), c.root_id) for c in siblings if c.id in chosen]

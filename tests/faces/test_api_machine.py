@@ -43,6 +43,28 @@ wishes = st.one_of(
 )
 
 
+@st.composite
+def sound_batches(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Creations that follow one another, and wishes on what they make: what people mostly send."""
+    made: list[dict[str, Any]] = []
+    defined: list[str] = []
+    for _ in range(draw(st.integers(1, 5))):
+        key = st.sampled_from(["AURORA-1", "AURORA-2", *defined, *defined])
+        kind = draw(st.sampled_from(["ensure_issue", "ensure_issue", "ensure_fields", "ensure_status", "ensure_link"]))
+        if kind == "ensure_issue":
+            name = f"new:{len(defined) + 1}"
+            epic = {"epic_key": draw(key)} if draw(st.booleans()) else {}
+            made.append({"type": kind, "temp_key": name, "summary": f"Отчёт {name}", **epic})
+            defined.append(name)
+        elif kind == "ensure_link":
+            made.append({"type": kind, "source": draw(key), "target": "AURORA-3", "link_type": "связанные"})
+        elif kind == "ensure_fields":
+            made.append({"type": kind, "key": draw(key), "duedate": "2026-10-23"})
+        else:
+            made.append({"type": kind, "key": draw(key), "target": "Готово"})
+    return made
+
+
 def machine_on(hub: SmallHub) -> type[RuleBasedStateMachine]:
     class QueueMachine(RuleBasedStateMachine):
         """A link of its own for each run: the hub goes on, and other links are none of its business."""
@@ -75,7 +97,10 @@ def machine_on(hub: SmallHub) -> type[RuleBasedStateMachine]:
 
         # --- people
 
-        @rule(commands=st.lists(wishes, min_size=1, max_size=5), held=st.sampled_from([False, False, True]))
+        @rule(
+            commands=st.one_of(sound_batches(), sound_batches(), st.lists(wishes, min_size=1, max_size=5)),
+            held=st.sampled_from([False, False, True]),
+        )
         def create(self, commands: list[dict[str, Any]], held: bool) -> None:
             body = {"author": "anna", "title": "t", "commands": commands, "held": held}
             answer = self.ask("POST", "batches", body, keyed=True)
@@ -142,10 +167,12 @@ def machine_on(hub: SmallHub) -> type[RuleBasedStateMachine]:
 
         # --- the agent
 
+        @precondition(lambda self: self.plain.commands)
         @rule()
         def claim(self) -> None:
             self.claim_once()
 
+        @precondition(lambda self: self.plain.commands)
         @rule(times=st.integers(2, 4))
         def lose_answers(self, times: int) -> None:
             """The agent claims again and again, and nothing of it reaches him."""
@@ -160,6 +187,7 @@ def machine_on(hub: SmallHub) -> type[RuleBasedStateMachine]:
             number = data.draw(st.sampled_from(now or out), label="command")
             self.say(number, status, delivery=max(1, self.plain.commands[number].deliveries - back))
 
+        @precondition(lambda self: self.plain.commands)
         @rule()
         def work(self) -> None:
             """A claim and its report, as most of them are."""
@@ -184,14 +212,12 @@ def machine_on(hub: SmallHub) -> type[RuleBasedStateMachine]:
         def report(self, data: st.DataObject, status: str, echo: int) -> None:
             self.say(self.some_command(data), status, delivery=echo or None)
 
-        @rule()
-        def report_on_nothing(self) -> None:
-            self.say(10**9, "done", delivery=1)
-
         @precondition(lambda self: self.plain.commands)
-        @rule(data=st.data())
-        def report_without_key(self, data: st.DataObject) -> None:
-            self.say(self.some_command(data), "done", delivery=None, with_key=False)
+        @rule(data=st.data(), known=st.booleans())
+        def report_nonsense(self, data: st.DataObject, known: bool) -> None:
+            """On a command that is not there, or of a creation without its key."""
+            number = self.some_command(data) if known else 10**9
+            self.say(number, "done", delivery=None, with_key=False)
 
         def say(self, number: int, status: str, *, delivery: int | None, with_key: bool = True) -> None:
             command = self.plain.commands.get(number)
