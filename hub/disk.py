@@ -6,9 +6,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from hub.errors import InUse, Unready
-
-# SQLite's locks and its shared memory do not work across machines: a database there gets damaged sooner or later.
-_REMOTE: Final = ("nfs", "cifs", "smb", "9p", "virtiofs", "vboxsf", "fuse.sshfs", "fuse.rclone", "fuse.vmhgfs", "afs")
+from relay.mounts import remote_kind
 
 # What such a tool leaves in the folder it keeps in step, and what its folder is usually called.
 _SYNC_MARKS: Final = {
@@ -29,29 +27,6 @@ _SYNC_NAMES: Final = {
     "nextcloud": "Nextcloud",
     "mobile documents": "iCloud",
 }
-
-
-def file_system_of(path: Path, mounts: str) -> str:
-    """The type of the file system `path` stands on, by the text of /proc/mounts; empty where it says nothing."""
-    best: tuple[int, str] = (-1, "")
-    for line in mounts.splitlines():
-        fields = line.split()
-        if len(fields) < 3:
-            continue
-        point = Path(fields[1].replace("\\040", " "))
-        if path.is_relative_to(point) and len(point.parts) >= best[0]:
-            best = (len(point.parts), fields[2])
-    return best[1]
-
-
-def remote_kind(folder: Path) -> str:
-    """The type of the network file system a folder stands on; empty for a local disk, or where nothing tells."""
-    try:
-        mounts = Path("/proc/mounts").read_text(encoding="utf-8", errors="replace")
-    except OSError:  # no Linux: nothing to tell it by
-        return ""
-    kind = file_system_of(folder.resolve(), mounts)
-    return kind if kind.startswith(_REMOTE) else ""
 
 
 def sync_tool_of(folder: Path) -> str:

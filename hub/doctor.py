@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Final, Literal
 
 from hub.config import HubSettings
-from hub.disk import remote_kind, sync_tool_of
+from hub.disk import sync_tool_of
 from hub.errors import Unready
 from hub.moments import moment, seconds_between
 from hub.store.opening import open_database, opening_faults
 from hub.store.schema import SCHEMA_VERSION
+from relay.mounts import remote_kind
 from relay.ports import Clock, Ids
 
 Verdict = Literal["ok", "warn", "fail"]

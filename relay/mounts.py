@@ -1,6 +1,10 @@
 """Which file system a folder stands on, as far as this system tells: a hint, never proof."""
 
 from pathlib import Path
+from typing import Final
+
+# Databases break there: locks are not shared, mmap is not coherent (trap 53). NFS 4 and fuse.vmhgfs-fuse begin so too.
+_REMOTE: Final = ("nfs", "cifs", "smb", "9p", "virtiofs", "vboxsf", "fuse.sshfs", "fuse.rclone", "fuse.vmhgfs", "afs")
 
 # A folder or file that a sync tool keeps in what it syncs.
 _SYNC_MARKS = {
@@ -14,18 +18,27 @@ _SYNC_MARKS = {
 def file_system_of(folder: Path) -> str:
     """The type of the file system `folder` stands on; empty where it cannot be told."""
     try:
-        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""  # not Linux: nothing to tell it by
-    path = str(folder.resolve())
-    best, kind = "", ""
-    for line in mounts:
+    return nearest_mount(folder.resolve(), mounts)
+
+
+def nearest_mount(path: Path, mounts: str) -> str:
+    """The type of the file system `path` stands on, by the text of /proc/self/mountinfo; else empty."""
+    best: tuple[int, str] = (-1, "")
+    for line in mounts.splitlines():
         fields, _, rest = line.partition(" - ")
-        point = fields.split()[4].replace("\\040", " ")
-        inside = path == point or path.startswith(point.rstrip("/") + "/")
-        if inside and len(point) >= len(best):
-            best, kind = point, rest.split()[0]
-    return kind
+        point = Path(fields.split()[4].replace("\\040", " "))
+        if path.is_relative_to(point) and len(point.parts) >= best[0]:
+            best = (len(point.parts), rest.split()[0])
+    return best[1]
+
+
+def remote_kind(folder: Path) -> str:
+    """The type of the network file system `folder` stands on; empty for a local disk, or where nothing tells."""
+    kind = file_system_of(folder)
+    return kind if kind.startswith(_REMOTE) else ""
 
 
 def sync_tool_of(folder: Path) -> str | None:

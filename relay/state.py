@@ -18,29 +18,13 @@ from relay.beacon import Beacon
 from relay.errors import AlreadyRunning, UnsafeState
 from relay.frames import Message, ReplyHead, RequestHead, Side
 from relay.link import Me, Peer
-from relay.mounts import file_system_of
+from relay.mounts import remote_kind
 from relay.ports import Clock, Ids
 from relay.profile import Durability
 
 KEPT_SECONDS: Final = 30 * 86_400  # ids and replies; a caller may come back after a long holiday
 _REQUEST: Final = TypeAdapter(RequestHead)
 _REPLY: Final = TypeAdapter(ReplyHead)
-# Databases break there: locks are not shared, mmap is not coherent (trap 53).
-_REMOTE: Final = frozenset(
-    {
-        "nfs",
-        "nfs4",
-        "cifs",
-        "smb3",
-        "smbfs",
-        "9p",
-        "virtiofs",
-        "vboxsf",
-        "fuse.sshfs",
-        "fuse.rclone",
-        "fuse.vmhgfs-fuse",
-    }
-)
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS memory (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS asked (
@@ -303,6 +287,6 @@ def _moment(wall: float) -> str:
 
 
 def _refuse_remote(folder: Path) -> None:
-    kind = file_system_of(folder)
-    if kind in _REMOTE:
+    kind = remote_kind(folder)
+    if kind:
         raise UnsafeState(f"{folder} stands on {kind}: give a state folder on a local disk")

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from hub.config import DEFAULT_PORT, load_settings, token_of
-from hub.disk import file_system_of, hold
+from hub.disk import hold
 from hub.errors import Unready
+from relay.mounts import nearest_mount
 from tests.simulation.clock import SimulatedIds
 
 
@@ -69,10 +70,10 @@ def test_the_token_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
         token_of(settings, SimulatedIds(3))
 
 
-MOUNTS = """/dev/vda1 / ext4 rw 0 0
-server:/home /home nfs4 rw 0 0
-//host/share /mnt/my\\040share cifs rw 0 0
-tmpfs /home/anna/local tmpfs rw 0 0
+MOUNTS = """21 1 254:0 / / rw,relatime - ext4 /dev/vda1 rw
+22 21 0:40 / /home rw shared:9 - nfs4 server:/home rw
+23 21 0:41 / /mnt/my\\040share rw - cifs //host/share rw
+24 22 0:42 / /home/anna/local rw - tmpfs tmpfs rw
 """
 
 
@@ -87,7 +88,7 @@ tmpfs /home/anna/local tmpfs rw 0 0
     ],
 )
 def test_the_file_system_of_a_path_is_that_of_its_nearest_mount(path: str, kind: str) -> None:
-    assert file_system_of(Path(path), MOUNTS) == kind
+    assert nearest_mount(Path(path), MOUNTS) == kind
 
 
 def test_a_home_serves_one_hub(tmp_path: Path) -> None:
