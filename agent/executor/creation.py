@@ -69,7 +69,7 @@ def _find(work: Work, want: EnsureIssue) -> Found | None:
     """
     doubted = work.delivery.delivery > 1 and not work.tried_to_create
     for _ in range(INDEX_ROUNDS):
-        issues = search(work, own_recent_issues(work.site.project, work.delivery.age_seconds), mirror_fields(work.site))
+        issues = search(work, own_recent_issues(work.site.project, work.age_seconds), mirror_fields(work.site))
         found = ours(work.delivery.identity, _identified(work, want, issues), tried=work.tried_to_create)
         found = found or _renamed(work)
         trusted = work.unsettled is None or _index_lives(work, issues)
@@ -108,7 +108,7 @@ def _renamed(work: Work) -> Found | None:
     """Ours under another summary (H5): a person may have renamed it between its creation and this rerun of it."""
     if work.delivery.identity is None or not (work.tried_to_create or work.delivery.delivery > 1):
         return None
-    young = search(work, own_issues_since(work.site.project, work.delivery.age_seconds), mirror_fields(work.site))
+    young = search(work, own_issues_since(work.site.project, work.age_seconds), mirror_fields(work.site))
     for issue in young[:MAX_YOUNG]:
         state = issue_state(work.site, issue)
         if _identity(work, state) == work.delivery.identity:
@@ -168,7 +168,7 @@ def look_up(work: Work, want: EnsureIssue) -> Result | None:
     if work.made_key is not None:
         return {"key": work.made_key}
     work.wait_settled()  # a creation may still take effect although nobody wants it any more (H15)
-    jql = own_recent_issues(work.site.project, work.delivery.age_seconds)
+    jql = own_recent_issues(work.site.project, work.age_seconds)
     candidates = _identified(work, want, search(work, jql, mirror_fields(work.site)))
     found = ours(work.delivery.identity, candidates, tried=work.tried_to_create) or _renamed(work)
     return None if found is None or found.existed_before else {"key": found.candidate.state.key}

@@ -142,6 +142,13 @@ class Work:
         """A write that may or may not have happened."""
         return self._journal.memory.unsettled
 
+    @property
+    def age_seconds(self) -> float:
+        """How long ago an effect of this command may have come about: since its first delivery, or since a write of
+        unknown outcome that an earlier command of its root left behind."""
+        since = self._clock.wall() if self.unsettled is None else self.unsettled.at
+        return max(self.delivery.age_seconds, self._clock.wall() - since)
+
     def read(self, request: JiraRequest) -> Any:
         """The JSON of a reading; raises `CommandFailed` or `EnvironmentBlocked`."""
         found = self.try_read(request)

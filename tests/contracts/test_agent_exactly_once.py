@@ -110,6 +110,19 @@ def test_a_retry_makes_no_second_issue_however_the_first_command_ended(
     assert report["status"] == "failed" or report["result"]["key"] == made(world)[0]
 
 
+@pytest.mark.parametrize("summary", ["Отчёт", "Отчёт за март"], ids=["as it was", "renamed"])
+def test_a_retry_days_later_finds_what_the_first_command_left_behind(summary: str, tmp_path: Path) -> None:
+    """The retry is young, its root is not: the search reaches back to the write of unknown outcome (H4, H5)."""
+    world = built(tmp_path)
+    world.queue.add("ensure_issue", **REPORT)
+    crashed_three_times(world, "/issue$")
+    [key] = made(world)
+    if summary != "Отчёт":
+        world.person("edit", key=key, fields={"summary": summary})
+    world.clock.sleep(9 * 86_400.0)
+    assert world.report_of("ensure_issue", **REPORT)["result"]["key"] == key
+
+
 def test_an_issue_that_a_person_deleted_is_no_answer_to_a_retry(tmp_path: Path) -> None:
     world = built(tmp_path)
     first = world.report_of("ensure_issue", **REPORT)["result"]["key"]
