@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Final
 
 from relay.frames import Side
+from tests.simulation.agent_machine import AgentMachine
 from tests.simulation.faults import HOURLY
-from tests.simulation.machines import AgentMachine
 from tests.simulation.share import FOREIGN_NAMES
 
 if TYPE_CHECKING:

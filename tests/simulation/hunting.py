@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Final
 
+import tests.simulation.timelines_found  # noqa: F401  # it adds to the list
 from tests.simulation.planted_bugs import BUGS, names, planted
 from tests.simulation.swarm import run_seed
 from tests.simulation.timelines import TIMELINES, run_timeline

@@ -1,7 +1,7 @@
 """The promises P1 to P17, one function each; its name is the message, its answer a text where it is broken.
 
 `MOVES` are judged at each move of a command in the hub's database, `CALLS` at each request to Jira, `REST` when the
-world has come to rest. P6, P7 and P16 are watched where replies and frames arrive (`machines`, `witness`).
+world has come to rest. P6, P7 and P16 are watched where replies and frames arrive (`driving`, `witness`).
 """
 
 import json
@@ -15,7 +15,7 @@ from tests.simulation.jira_wire import JiraCall
 from tests.simulation.witness import Incarnation, Seen
 
 if TYPE_CHECKING:
-    from tests.simulation.machines import AgentMachine
+    from tests.simulation.agent_machine import AgentMachine
     from tests.simulation.world import World
 
 SLACK: Final = 0.002  # seconds of the world: floating point

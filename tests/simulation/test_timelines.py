@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import tests.simulation.timelines_found  # noqa: F401  # it adds to the list
 from tests.simulation.timelines import TIMELINES, Timeline, run_timeline
 
 

@@ -17,7 +17,7 @@ from tests.simulation.jira_wire import JiraCall, body_of
 from tests.simulation.wishes import is_true
 
 if TYPE_CHECKING:
-    from tests.simulation.machines import AgentMachine
+    from tests.simulation.agent_machine import AgentMachine
     from tests.simulation.world import World
 
 # One command in one database: ids are given again after a restore, the moment of the batch is not.

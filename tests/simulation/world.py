@@ -16,11 +16,12 @@ from examples.jira.settings import JiraSettings
 from protocol.messages import TERMINAL
 from relay.profile import Profile
 from tests.simulation import promises
+from tests.simulation.agent_machine import AgentMachine
 from tests.simulation.clock import SimulatedIds
 from tests.simulation.fate import Fate
 from tests.simulation.faults import Weather
+from tests.simulation.hub_machine import HubMachine
 from tests.simulation.jira_wire import JiraCall
-from tests.simulation.machines import AgentMachine, HubMachine
 from tests.simulation.people import People
 from tests.simulation.share import SimulatedShare
 from tests.simulation.virtual_time import Machine, Process, Time
@@ -134,6 +135,9 @@ class World:
         self.switch()
         self.people.resume()
         self._send_clones_away()
+        runner = self.agent.runner if self.agent.process is not None else None
+        if runner is not None and runner._blocked is not None and not self.agent.busy:
+            self.agent.stop()  # a person has renewed the token, and starts the agent anew
         for machine in (self.hub, self.agent):
             machine.down_seconds = 1.0
             if machine.process is not None:

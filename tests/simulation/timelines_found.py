@@ -1,0 +1,147 @@
+"""More fixed timelines: the promises one by one, and every bug that the random worlds found."""
+
+import sqlite3
+
+from tests.simulation.timelines import HOUR, World, created, fields, issue, must, timeline
+
+
+@timeline()
+def pacing_over_a_crash_a_clock_jump_and_a_reboot(world: World) -> None:
+    ids = world.people.apply(*(fields(duedate=f"2026-11-{day:02d}") for day in range(10, 13)))
+    for jump, machine in ((-HOUR, False), (HOUR, True), (0.0, True)):
+        world.agent.cut_whole_machine = machine
+        world.kill_agent_at("http executed", down=2.0, writing=False)
+        world.agent.machine.jump(jump)
+        world.run(10.0)
+    for command in ids:
+        world.until(command, "done")
+    world.settle()
+
+
+@timeline()
+def torn_line_of_the_journal_does_not_take_the_next_one_along(world: World) -> None:
+    first, _ = world.people.apply(issue())
+    for point in ("journal inside", "journal inside", "http executed"):
+        world.kill_agent_at(point, down=1.0, writing=point == "http executed")
+        world.run(2.0)
+    world.until(first, "done", "failed")
+    must(len(created(world)) == 1, f"created {created(world)}")
+    world.settle()
+
+
+@timeline()
+def bit_flips_in_frames_are_seen(world: World) -> None:
+    world.weather.ordered += ["bit flip", "nul tail", "truncated"] * 6
+    first, _ = world.people.apply(fields())
+    world.until(first, "done")
+    world.settle()
+
+
+@timeline()
+def an_unwell_hub_is_asked_anew_and_not_for_ever_under_one_id(world: World) -> None:
+    world.run(60.0)
+    ill = [3]
+
+    def refuse(word: str) -> None:
+        if ill[0] and word == "BEGIN " and world.agent.busy:
+            ill[0] -= 1
+            raise sqlite3.OperationalError("disk I/O error")
+
+    world.hub.database.cut.before = refuse
+    world.run(300.0)
+    first, _ = world.people.apply(fields())
+    world.until(first, "done", seconds=HOUR)
+    ill[0] = 1
+    second, _ = world.people.apply(fields(duedate="2026-11-12"))
+    world.until(second, "done", seconds=HOUR)
+    world.settle()
+
+
+@timeline()
+def a_doubtful_file_that_nobody_wants_any_more_lets_the_driver_sleep(world: World) -> None:
+    world.run(60.0)
+    turns = world.time.turns
+    world.weather.ordered += ["truncated", "truncated"]
+    world.run(30.0)
+    for side in ("hub", "agent"):
+        world.share.stale[side] = list(world.share.shown[side])  # type: ignore[index]  # a side
+    world.run(120.0)
+    world.share.heal()
+    must(world.time.turns - turns < 3_000, f"{world.time.turns - turns} turns in 150 s")
+    world.settle()
+
+
+@timeline()
+def each_kind_of_command_is_done_in_a_calm_world(world: World) -> None:
+    ids = world.people.apply(
+        issue(),
+        fields("new:1"),
+        {"type": "ensure_comment", "key": "AURORA-1533", "marker": "plan:1", "body": "текст"},
+        {"type": "ensure_status", "key": "AURORA-1533", "target": ["Разработка", "Готово"]},
+        {"type": "ensure_link", "source": "new:1", "target": "AURORA-1537", "link_type": "связанные", "replace": False},
+        {"type": "ensure_sprint", "key": "AURORA-1533", "sprint": "Спринт 2"},
+    )
+    world.run_until(lambda: world.status(ids[-1]) == "done")
+    must([world.status(one) for one in ids] == ["done"] * len(ids), "not all are done")
+    world.settle()
+
+
+@timeline()
+def p04_an_agent_lost_at_each_delivery_ends_the_command_after_three(world: World) -> None:
+    first, _ = world.people.apply(fields())
+    second = world.people.apply(fields(duedate="2026-11-12"))[0]
+    for delivery in (1, 2, 3):
+        world.run_until(lambda delivery=delivery: world.command(first)["deliveries"] == delivery)
+        world.run(30.0)
+        assert world.agent.process is not None
+        world.agent.down_seconds = 5.0
+        world.agent.process.die()
+        world.run(1.0)
+        world.agent.lose_disk()
+        world.run(60.0)
+        world.people.adopt()
+    world.until(second, "claimed", "done")
+    row = world.command(first)
+    must((row["status"], row["deliveries"]) == ("failed", 3), f"{row['status']} after {row['deliveries']} deliveries")
+    world.settle()
+
+
+@timeline()
+def p03_a_torn_record_of_a_call_costs_a_whole_gap(world: World) -> None:
+    first, _ = world.people.apply(fields())
+    world.run_until(lambda: world.status(first) == "claimed")
+    process = world.agent.process
+    assert process is not None
+    world.agent.down_seconds = 1.0
+    process.dies_when = lambda point: point == "journal inside" and world.witness.calls[-1].command_id == first
+    world.run_until(lambda: world.agent.lives == 2)
+    world.until(first, "done")
+    world.settle()
+
+
+@timeline()
+def p03_too_many_requests_are_waited_for(world: World) -> None:
+    first, _ = world.people.apply(fields())
+    world.at_writes.append("rate limit")
+    world.weather.ordered.append("rate limit")
+    world.until(first, "done")
+    world.settle()
+
+
+@timeline()
+def p14_dependants_of_a_cancelled_creation_are_skipped_at_once(world: World) -> None:
+    world.hub.service.change_settings("main", {"paused": True})
+    ids = world.people.apply(issue(), fields("new:1"))
+    world.people.cancel(ids[0])
+    world.judge_now()
+    must(world.status(ids[1]) == "skipped", "a dependant waits for nothing")
+    world.settle()
+
+
+@timeline()
+def h17_a_clone_is_refused_while_the_agent_works(world: World) -> None:
+    command, _ = world.people.apply(issue())
+    world.run_until(lambda: world.status(command) == "claimed")
+    world.fate.bring("second agent")
+    world.run(HOUR)
+    world.settle()
