@@ -100,21 +100,9 @@ _count = st.none() | st.integers(0, 9)
 
 
 @st.composite
-def old_bases(draw: st.DrawFn) -> Base:
-    """Whatever a hub of schema 1 can have left: gaps in ids, batches out of order, any text, any status."""
-    batch_ids = draw(st.lists(st.integers(1, 60), max_size=5, unique=True))
-    batches = [
-        {
-            "id": number,
-            "author": draw(_text),
-            "title": draw(_text),
-            "created_at": draw(_text),
-            "backup_path": draw(_perhaps),
-        }
-        for number in batch_ids
-    ]
+def _commands(draw: st.DrawFn, batch_ids: list[int]) -> list[dict[str, Any]]:
     commands = []
-    for number in draw(st.lists(st.integers(1, 500), max_size=10, unique=True)) if batch_ids else ():
+    for number in draw(st.lists(st.integers(1, 500), max_size=10, unique=True)):
         status = draw(st.sampled_from(STATUSES))
         kind, params = draw(st.sampled_from(_WISHES))
         commands.append(
@@ -133,6 +121,23 @@ def old_bases(draw: st.DrawFn) -> Base:
                 "finished_at": draw(_perhaps),
             }
         )
+    return commands
+
+
+@st.composite
+def old_bases(draw: st.DrawFn) -> Base:
+    """Whatever a hub of schema 1 can have left: gaps in ids, batches out of order, any text, any status."""
+    batch_ids = draw(st.lists(st.integers(1, 60), max_size=5, unique=True))
+    batches = [
+        {
+            "id": number,
+            "author": draw(_text),
+            "title": draw(_text),
+            "created_at": draw(_text),
+            "backup_path": draw(_perhaps),
+        }
+        for number in batch_ids
+    ]
     keys = draw(st.lists(_keys, max_size=8, unique=True))
     links = draw(
         st.lists(st.tuples(_keys, _keys, st.sampled_from(("связанные", "блокирует"))), max_size=6, unique=True)
@@ -152,7 +157,7 @@ def old_bases(draw: st.DrawFn) -> Base:
     return {
         "setting": [{"key": f"own:{n}", "value": draw(_text)} for n in range(draw(st.integers(0, 2)))],
         "batch": batches,
-        "command": commands,
+        "command": draw(_commands(batch_ids)) if batch_ids else [],
         "agent_status": [agent] if draw(st.booleans()) else [],
         "issue": [{"key": key, **{name: draw(_perhaps) for name in columns}} for key in keys],
         "issue_link": [
