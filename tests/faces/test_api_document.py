@@ -70,6 +70,7 @@ def cases_answered(strategy: Any, headers: dict[str, str], most: int) -> int:
     return asked
 
 
+@pytest.mark.timeout(1500)  # 5,000 cases where everything is required
 def test_every_case_the_document_allows_or_forbids_gets_a_documented_answer(served: Served) -> None:
     """No 5xx but the documented ones' own cause, no status that is not in the document; counted, not sampled."""
     strategies = [
