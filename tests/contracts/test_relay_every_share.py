@@ -146,7 +146,7 @@ def test_weather_of_its_kind_costs_time_and_nothing_else(kind: str, tmp_path: Pa
         assert sum(place.share.struck.values()) > 0
 
 
-SCHEDULES = 8 if PROFILE == "quick" else 100
+SCHEDULES = 8 if PROFILE == "quick" else 60
 
 
 @settings(max_examples=SCHEDULES, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -86,6 +86,9 @@ def _directory(place: Path, outside: Path) -> None:
 
 
 def _sparse(place: Path, outside: Path) -> None:
-    with place.open("wb") as file:
+    # Made elsewhere: between the writing and the growing it is for a moment a right frame of a later life.
+    made = outside.with_suffix(".sparse")
+    with made.open("wb") as file:
         file.write(outside.read_bytes())
         file.truncate(SPARSE_BYTES)
+    made.rename(place)
