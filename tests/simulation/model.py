@@ -5,7 +5,7 @@ the model cannot say one thing and the product another. The fixes that are no ru
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
@@ -361,7 +361,6 @@ def _trace(came: dict[State, tuple[State | None, str]], state: State) -> tuple[s
     return tuple(reversed(steps[:-1]))
 
 
-Scenario = Callable[[frozenset[str]], Search]
 HOLES: Final[dict[str, tuple[dict[str, int], tuple[int, ...], str]]] = {
     "H1": ({"lag": 1, "crash": 1}, (0,), "settle window"),
     "H2": ({"slow": 1}, (0,), "settle window"),

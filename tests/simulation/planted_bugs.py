@@ -211,7 +211,7 @@ def recovery_does_not_ask_the_hub() -> list[Any]:
 def answers_are_not_stored() -> list[Any]:
     return [
         _to(hub.service.claiming, "stored", lambda transaction, link, key: None),
-        _to(hub.service.claiming, "store", lambda transaction, link, key, answer: answer),
+        _to(hub.service.claiming, "store", lambda transaction, link, key, answer, params=None: answer),
     ]
 
 
@@ -259,8 +259,8 @@ def dependants_of_a_lost_definer_are_not_skipped() -> list[Any]:
 
 @bug("force cancel", "retry", "dropped after", intensity=6.0, batch_every=1200.0)
 def a_retry_has_an_identity_of_its_own() -> list[Any]:
-    def identity(epoch: str, row: Any) -> str:
-        return f"jh:{epoch[:6]}:{row['id']}"
+    def identity(epochs: Any, row: Any) -> str:
+        return f"jh:{epochs.today[:6]}:{row['id']}"
 
     return [_to(hub.service.delivering, "identity", identity)]
 
@@ -272,7 +272,7 @@ def a_report_says_done_although_nothing_was_written() -> list[Any]:
 
 @bug("person edits", batch_every=1200.0)
 def a_transition_stops_half_way() -> list[Any]:
-    return [_to(agent.executor.changes, "next_target", lambda want, current: None)]
+    return [_to(agent.executor.changes, "next_target", lambda *_: None)]
 
 
 # --- the relay

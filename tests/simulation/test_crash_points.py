@@ -16,8 +16,8 @@ from tests.simulation.virtual_time import Process
 from tests.simulation.world import Plan, World
 
 PROFILE = os.environ.get("BRIDGE_PROFILE", "quick")
-STRIDE = {"quick": 23, "ci": 1, "soak": 1}[PROFILE]
-PAIRS_STRIDE = {"quick": 149, "ci": 5, "soak": 1}[PROFILE]
+STRIDE = {"quick": 31, "ci": 1, "soak": 1}[PROFILE]
+PAIRS_STRIDE = {"quick": 500, "ci": 9, "soak": 1}[PROFILE]
 CALM = Plan(batch_every=1e12)
 
 COMMANDS: dict[str, dict[str, Any]] = {
@@ -114,6 +114,7 @@ def test_a_creation_survives_every_point_under_lag_and_wrong_clocks(before: Call
         executed("ensure_issue", point, before=before)
 
 
+@pytest.mark.timeout(1_200)
 def test_a_creation_survives_pairs_of_deaths() -> None:
     points = executed("ensure_issue")
     pairs = [(first, second) for first in range(points) for second in range(points)]
@@ -141,6 +142,7 @@ def lived_through(*deaths: int) -> int:
     return passed
 
 
+@pytest.mark.timeout(1_200)
 def test_the_hub_may_die_at_every_statement_and_file_operation() -> None:
     points = lived_through()
     assert points > 30

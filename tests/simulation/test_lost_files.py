@@ -14,7 +14,7 @@ from tests.simulation.timelines import fields, issue
 from tests.simulation.world import Plan, World
 
 PROFILE = os.environ.get("BRIDGE_PROFILE", "quick")
-EXAMPLES, STEPS = {"quick": (3, 8), "ci": (40, 20), "soak": (2_000, 50)}[PROFILE]
+EXAMPLES, STEPS = {"quick": (3, 8), "ci": (25, 20), "soak": (2_000, 50)}[PROFILE]
 MOMENTS = st.sampled_from([0.5, 20.0, 130.0, 600.0])
 
 

@@ -12,6 +12,7 @@ PROFILE = os.environ.get("BRIDGE_PROFILE", "quick")
 CHOSEN = names() if PROFILE != "quick" else ["the gap is forgotten over a restart", "answers are not stored"]
 
 
+@pytest.mark.timeout(600)  # the sixty seconds are of the processor, which may be busy with others
 @pytest.mark.parametrize("name", CHOSEN)
 def test_a_planted_bug_is_found(name: str) -> None:
     assert hunt(name).by

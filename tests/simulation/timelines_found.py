@@ -145,3 +145,58 @@ def h17_a_clone_is_refused_while_the_agent_works(world: World) -> None:
     world.fate.bring("second agent")
     world.run(HOUR)
     world.settle()
+
+
+@timeline()
+def p12_a_lost_frame_is_published_again_within_seconds(world: World) -> None:
+    frames = [0]
+
+    def lose_every_third(reader: str, name: str) -> None:
+        if "-ack-" not in name:
+            frames[0] += 1
+            if frames[0] % 3 == 0:
+                world.weather.ordered.append("lost")
+
+    world.share.hooks.append(lose_every_third)
+    ids = world.people.apply(*(fields(duedate=f"2026-11-{day}") for day in (11, 12, 13)))
+    began = world.time.now
+    world.until(ids[-1], "done")
+    must(world.time.now - began < 420.0, f"{world.time.now - began:.0f} s for three commands and a reading")
+    world.settle()
+
+
+@timeline()
+def p07_a_frame_that_comes_back_is_not_served_again(world: World) -> None:
+    back = [0]
+
+    def resurrect(reader: str, name: str) -> None:
+        if reader == "hub" and "-ack-" not in name and back[0] < 40:
+            back[0] += 1
+            data = world.share.files["hub"][name]
+            world.time.at(world.time.now + 45.0, lambda: world.share.resurrect("hub", name, data))
+
+    world.share.hooks.append(resurrect)
+    ids = world.people.apply(fields(), fields("AURORA-1534"), fields("AURORA-1537"))
+    world.until(ids[-1], "done")
+    must(all(world.command(one)["deliveries"] == 1 for one in ids), "served again")
+    world.run(300.0)
+    world.settle()
+
+
+@timeline()
+def p07_a_frame_of_an_earlier_life_is_not_served_again(world: World) -> None:
+    kept: dict[str, bytes] = {}
+    world.share.hooks.append(lambda reader, name: kept.update({name: world.share.files["hub"].get(name, b"")}))
+    first, _ = world.people.apply(fields())
+    world.until(first, "done")
+    assert world.agent.process is not None
+    world.agent.process.die()
+    world.run(60.0)
+    ids = world.people.apply(fields("AURORA-1534"), fields("AURORA-1537"))
+    for name, data in kept.items():
+        if data:
+            world.share.resurrect("hub", name, data)
+    world.run(1.0)
+    world.until(ids[-1], "done")
+    must(all(world.command(one)["deliveries"] == 1 for one in ids), "an old claim was served")
+    world.settle()
