@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
+from zlib import crc32
 
 import psycopg
 from psycopg.adapt import Loader
@@ -47,17 +48,29 @@ class _Number(Loader):
 class PostgresTransaction(Transaction):
     """One open transaction on PostgreSQL."""
 
-    __slots__ = ()
+    __slots__ = ("announced",)
 
     def __init__(self, connection: Connection, now: str) -> None:
         super().__init__(connection, now, STATEMENTS)
+        self.announced = False
 
     def many(self, statement: str, rows: Sequence[Mapping[str, Any]]) -> None:
         if rows:
             self._live().cursor().executemany(STATEMENTS[statement], rows)
 
     def announce(self) -> None:
-        self._live().execute(f"NOTIFY {_CHANNEL}")
+        self.announced = True
+
+
+def _beginning(link: str | None) -> str:
+    """Begin, and lock; in one round trip, so without parameters.
+
+    Who writes for all links is alone on the name that every writer of one link shares.
+    """
+    if link is None:
+        return f"BEGIN; SELECT pg_advisory_xact_lock({_LOCKS}, 0)"
+    number = crc32(link.encode()) - 2**31  # within the four bytes an advisory lock's name has
+    return f"BEGIN; SELECT pg_advisory_xact_lock_shared({_LOCKS}, 0), pg_advisory_xact_lock({_LOCKS + 2}, {number})"
 
 
 class PostgresDatabase:
@@ -78,16 +91,11 @@ class PostgresDatabase:
     def writing(self, now: str, link: str | None = None) -> Iterator[Transaction]:
         """Alone on this link, or on all of them where none is named; committed at the end, or rolled back."""
         connection = self._connection()
-        connection.execute("BEGIN")
         transaction = PostgresTransaction(connection, now)
         try:
-            # All links at once: alone on the name that every writer of a link shares.
-            shared = "pg_advisory_xact_lock" if link is None else "pg_advisory_xact_lock_shared"
-            connection.execute(f"SELECT {shared}({_LOCKS}, 0)")
-            if link is not None:
-                connection.execute(f"SELECT pg_advisory_xact_lock({_LOCKS + 2}, hashtext(%s))", (link,))
+            connection.execute(_beginning(link))
             yield transaction
-            connection.execute("COMMIT")
+            connection.execute(f"NOTIFY {_CHANNEL}; COMMIT" if transaction.announced else "COMMIT")
         finally:
             transaction.end()
             self._leave(connection)
