@@ -149,7 +149,7 @@ def _start_relay(settings: HubSettings, context: Context, stack: ExitStack) -> C
     if tool:
         _log.warning("the share %s is a folder of %s: files will come late", settings.share, tool)
     if not (folder / "link.json").is_file():
-        raise Unready(f"{folder} is no link yet: folder-relay init {settings.share} {settings.link}")
+        raise Unready(f"{folder} is no link yet: jira-hub init --share {settings.share} --link {settings.link}")
     relay = Server.for_asgi(
         folder,
         create_agent_app(context, link=settings.link),

@@ -1,13 +1,14 @@
 """`agent …`: the machine beside Jira, as far as the hub has a say in it."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
+from hub.cli.exits import CONFLICT, USAGE, Stop
 from hub.cli.output import show_answer, show_fields, show_note
 from hub.cli.session import AsJson, login_name, session
 
-agent_app = typer.Typer(help="The agent of the link: show, adopt.", no_args_is_help=True, rich_markup_mode=None)
+agent_app = typer.Typer(help="The agent of the link: show, adopt, pair.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @agent_app.command("show")
@@ -31,3 +32,31 @@ def agent_adopt(context: typer.Context, *, as_json: AsJson = False) -> None:
     with session(context).connect() as hub:
         answer = hub.send("POST", "/adopt", {"author": login_name()})
     show_answer(answer, lambda _: show_note("The next agent that asks for work holds the link"), as_json=as_json)
+
+
+@agent_app.command("pair")
+def agent_pair(
+    context: typer.Context,
+    *,
+    encrypt: Annotated[bool, typer.Option("--encrypt", help="Hide what the messages say as well.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Replace the key of an earlier pairing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make the key that seals what hub and agent write into the share; shown once, to be typed on the other machine."""
+    from hub.cli.home import settings_of
+    from relay import RelayError
+    from relay.pairing import new_key_text, store_key
+
+    settings = settings_of(session(context).home)
+    if settings.link_folder is None:
+        raise Stop("no share is set", hint="jira-hub init --share DIR --link NAME", code=USAGE)
+    text = new_key_text(hides=encrypt)
+    try:
+        path = store_key(settings.link_folder, text, side="hub", state_dir=settings.home / "relay", again=again)
+    except (RelayError, OSError) as error:
+        raise Stop(str(error), hint="a key that is lost is replaced on both sides: --again", code=CONFLICT) from error
+    show_answer({"key": text, "kept_in": str(path)}, lambda made: show_fields({"key": made["key"]}), as_json=as_json)
+    show_note(
+        "Type it on the agent's machine: folder-relay pair SHARE/LINK --side agent --typed. It is not shown again."
+    )
+    show_note("Then start hub and agent anew: from then on nothing that is not sealed with it counts.")
