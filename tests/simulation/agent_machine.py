@@ -70,7 +70,9 @@ class AgentMachine:
             self._build()
         assert self.runner is not None
         wake = self.runner.step(self.machine.monotonic())
-        return max(self.machine.world_time(wake), self.world.time.now)
+        # A hair later, where rounding would wake him a hair too early again and again.
+        soonest = self.world.time.now + (1e-6 if wake > self.machine.monotonic() else 0.0)
+        return max(self.machine.world_time(wake), soonest)
 
     def _build(self) -> None:
         world, process = self.world, self.process

@@ -84,7 +84,7 @@ class HubMachine:
         self.relays.append(driver)
 
     def _turn(self) -> float:
-        return self.machine.world_time(self.loop.turn())
+        return max(self.machine.world_time(self.loop.turn()), self.world.time.now + 1e-6)
 
     def wake_handlers(self) -> None:
         if self.process is not None and self.loop.has_work():

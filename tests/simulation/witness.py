@@ -73,6 +73,7 @@ class Witness:
     deleted: set[str] = field(default_factory=set)
     holder: str | None = None  # the agent that holds the link, as long as no person says otherwise
     refused_at: float | None = None  # when the agent was last told that another one holds the link
+    _newest_root: dict[int, Incarnation] = field(default_factory=dict)
     _claimed_ids: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     _newest_event: int = 0
 
@@ -125,6 +126,7 @@ class Witness:
             seen = self.commands[me] = Seen(json.loads(row["params"]), row["type"], root)
         self.moves[event["from_status"], target] += 1
         self.tell("hub", f"command {row['id']} {row['type']}: {target} ({event['why']})")
+        self._newest_root[row["id"]] = root
         if target == "claimed":
             seen.wish, seen.claimed = json.loads(row["params"]), True
             self._look_at(seen)
@@ -163,6 +165,9 @@ class Witness:
             if self.holder not in (None, agent.name):
                 self.world.broke("P11", f"{agent.name} got a command although {self.holder} holds the link")
             self.holder = agent.name
+            told = json.loads(answer.body)
+            if told.get("identity"):
+                self.root_of.setdefault(told["identity"], self._newest_root[told["id"]])
         if method == "GET" and answer.status == 200:
             found = json.loads(answer.body)
             self.rechecked[agent.name, found["id"]] = (self.world.time.now, found["status"])
