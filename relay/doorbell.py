@@ -149,32 +149,17 @@ class _Rings(FileSystemEventHandler):
         self._bell = bell
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        self._bell.moved()
+        self._bell.move()
 
 
-class ObserverBell:
+class ObserverBell(PlainBell):
     """watchdog's Observer, for systems other than Linux."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         self._folder = folder
-        self._rung = threading.Event()
-        self._moved = False
         self._observer: BaseObserver | None = None
         self._looks: tuple[int, int] | None = None
-
-    def ring(self) -> None:
-        self._rung.set()
-
-    def moved(self) -> None:
-        """Something happened in the folder. Called by the observer's thread."""
-        self._moved = True
-        self._rung.set()
-
-    def wait(self, seconds: float) -> bool:
-        self._rung.wait(min(max(seconds, 0.0), threading.TIMEOUT_MAX))
-        self._rung.clear()
-        moved, self._moved = self._moved, False
-        return moved
 
     def listens(self) -> bool:
         """An observer may live on although its emitter died, or watch a folder that was replaced."""
@@ -194,7 +179,7 @@ class ObserverBell:
 
     def close(self) -> None:
         self._forget()
-        self._rung.set()
+        super().close()
 
     def _listen(self) -> BaseObserver | None:
         observer = Observer()
