@@ -16,6 +16,7 @@ from protocol.keys import project_of
 
 Result = dict[str, Any]
 MAX_YOUNG: Final = 20  # issues made since the first delivery: the agent makes one in two minutes, and one at a time
+RETRIED_SECONDS: Final = 7 * 86_400.0  # as far back as the seeds' own search for a duplicate
 INDEX_ROUNDS: Final = 5  # settle windows to wait for a search index that does not show what we know is there
 
 
@@ -106,9 +107,13 @@ def _identity(work: Work, state: IssueState) -> str | None:
 
 def _renamed(work: Work) -> Found | None:
     """Ours under another summary (H5): a person may have renamed it between its creation and this rerun of it."""
-    if work.delivery.identity is None or not (work.tried_to_create or work.delivery.delivery > 1):
+    identity = work.delivery.identity
+    retried = identity is not None and not identity.endswith(f":{work.delivery.id}")
+    if identity is None or not (retried or work.tried_to_create or work.delivery.delivery > 1):
         return None
-    young = search(work, own_issues_since(work.site.project, work.age_seconds), mirror_fields(work.site))
+    # The age is the command's own; what it is a retry of may have made the issue long before.
+    age = max(work.age_seconds, RETRIED_SECONDS if retried else 0.0)
+    young = search(work, own_issues_since(work.site.project, age), mirror_fields(work.site))
     for issue in young[:MAX_YOUNG]:
         state = issue_state(work.site, issue)
         if _identity(work, state) == work.delivery.identity:
