@@ -200,3 +200,32 @@ def p07_a_frame_of_an_earlier_life_is_not_served_again(world: World) -> None:
     world.until(ids[-1], "done")
     must(all(world.command(one)["deliveries"] == 1 for one in ids), "an old claim was served")
     world.settle()
+
+
+@timeline()
+def p12_a_reboot_does_not_make_the_agent_wait_for_an_older_boots_clock(world: World) -> None:
+    first, _ = world.people.apply(fields())
+    world.run(6 * HOUR)
+    second, _ = world.people.apply(fields(duedate="2026-11-12"))
+    world.run_until(lambda: world.status(second) == "claimed")
+    world.agent.cut_whole_machine = True
+    world.kill_agent_at("http after", down=2.0, writing=False)
+    world.until(second, "done", seconds=HOUR)
+    must(world.status(first) == "done", "the first one is not done")
+    world.settle()
+
+
+@timeline()
+def h05_a_person_renames_the_issue_before_the_retry_of_a_cancelled_creation(world: World) -> None:
+    first, _ = world.people.apply(issue())
+    world.kill_agent_at("http executed", down=600.0)
+    (key,) = created(world)
+    world.people.edit(action="edit", key=key, fields={"summary": "Иначе"})
+    world.people.cancel(first, force=True)
+    world.agent.lose_disk()
+    world.run(700.0)
+    again = world.people.retry(first)["commands"][0]["id"]
+    world.people.look_after()
+    world.until(again, "done", "failed")
+    must(created(world) == [key], f"created {created(world)}")
+    world.settle()
