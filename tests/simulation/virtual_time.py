@@ -115,6 +115,10 @@ class Machine:
         """The wall clock is set; the monotonic one does not notice."""
         self._wall_offset += seconds
 
+    def set_right(self) -> None:
+        """A person sets a wall clock that is slow."""
+        self._wall_offset = max(0.0, self._wall_offset)
+
     def reboot(self) -> None:
         self._boot += 1
         self._booted_at = self._time.now - 5.0

@@ -166,6 +166,8 @@ class World:
         if len(self.agents) > 1:
             del self.agents[1:]
             self.people.adopt()
+            # Known: a side whose clock is behind the clone's begins a life that the other side takes for an older one.
+            self.agent.machine.set_right()
             if self.agent.process is not None:
                 self.agent.process.die()  # the clone's relay has retired its own: only a new life is heard again
 
