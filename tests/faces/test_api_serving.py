@@ -59,7 +59,7 @@ def test_a_taken_port_is_one_line(place: Path) -> None:
 
 def test_a_missing_share_and_a_missing_link_name_what_to_do(place: Path) -> None:
     assert "mount it" in refusal(place, 0, JIRA_HUB_SHARE=str(place / "nowhere"))
-    assert "folder-relay init" in refusal(place, 0, JIRA_HUB_LINK="second")
+    assert f"jira-hub init --share {place / 'share'} --link second" in refusal(place, 0, JIRA_HUB_LINK="second")
 
 
 def test_a_database_that_is_none_is_one_line(place: Path) -> None:
