@@ -57,7 +57,10 @@ def running_hub(settings: HubSettings) -> Iterator["ApiServer"]:
         stack.callback(context.close)
         relay_status = _start_relay(settings, context, stack)
         token = token_of(settings, SystemIds())
-        app = create_app(context, token=token, hosts=_hosts(listening), relay_status=relay_status)
+        links = (
+            () if settings.database_url else (settings.link,)
+        )  # other hubs may serve other links of a server's database
+        app = create_app(context, token=token, hosts=_hosts(listening), links=links, relay_status=relay_status)
         stack.enter_context(_chores(service, SystemClock()))
         yield ApiServer(app, listening, service.bell.close)
 

@@ -40,7 +40,7 @@ def main() -> None:
     """The console script."""
     try:
         app()
-    except (RelayError, ShareFault, ValueError) as error:
+    except (RelayError, ShareFault, ValueError, OSError) as error:
         typer.echo(f"folder-relay: {error}", err=True)
         sys.exit(1)
 
@@ -50,6 +50,8 @@ def init(
     folder: LinkFolder, name: Annotated[str | None, typer.Option(help="Default: the folder's name.")] = None
 ) -> None:
     """Make a link in FOLDER, once, from either side. The share above it has to be there."""
+    if not folder.absolute().parent.is_dir():
+        _refuse(f"{folder.absolute().parent} is not there: mount the share first")
     beacon = create_link(folder, name or folder.resolve().name)
     typer.echo(f"link {beacon.name} ({beacon.link}) is ready in {folder}")
 
@@ -286,7 +288,10 @@ def _header(line: str) -> tuple[str, str]:
 def _app_named(target: str) -> AsgiApp:
     module, _, name = target.partition(":")
     sys.path.insert(0, str(Path.cwd()))
-    found = getattr(importlib.import_module(module), name or "app", None)
+    try:
+        found = getattr(importlib.import_module(module), name or "app", None)
+    except ImportError as error:
+        _refuse(f"{module} cannot be imported: {error}")
     if found is None:
         _refuse(f"{module} has no {name or 'app'}")
     return cast(AsgiApp, found)

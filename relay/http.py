@@ -102,6 +102,8 @@ class Upstream:
 
     def __init__(self, url: str) -> None:
         self._base = httpx2.URL(url)
+        if self._base.scheme not in ("http", "https") or not self._base.host:
+            raise ValueError(f"{url!r} is no address of an HTTP server, such as http://127.0.0.1:8787")
         self._client = httpx2.Client(timeout=httpx2.Timeout(300.0, connect=10.0), trust_env=False)
 
     def __call__(self, request: Request) -> Reply:

@@ -16,11 +16,16 @@ def create_app(
     *,
     token: str,
     hosts: Collection[str],
+    links: Collection[str] = (),
     relay_status: Callable[[], Mapping[str, Any]] | None = None,
 ) -> FastAPI:
-    """All routes, for callers that know the token. `hosts`: every exact `Host` with port the hub is called by."""
+    """All routes, for callers that know the token. `hosts`: every exact `Host` with port the hub is called by.
+
+    `links`: the only ones that may be named; empty: any, as on a database that other hubs serve too.
+    """
     app = _app(context, link=None)
     app.state.relay_status = relay_status
+    app.state.links = links
     app.include_router(agent_routes.router)
     app.include_router(people_routes.router)
     app.include_router(plan_routes.router)
@@ -50,5 +55,6 @@ def _app(context: Context, *, link: str | None) -> FastAPI:
     )
     app.state.context = context
     app.state.link = link
+    app.state.links = ()
     problems.install(app)
     return app

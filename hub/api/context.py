@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from hub.api.parking import ParkingPlace
 from hub.api.problems import language_of
-from hub.errors import Language
+from hub.errors import Language, Said, Wrong, invalid
 from hub.service import Service
 from hub.service.answers import Answer
 
@@ -69,7 +69,13 @@ async def _context(request: Request) -> Context:
 async def _link(request: Request, link: LinkName = "main") -> str:
     """The relay's apps serve one link each; a person names the link, `main` by default."""
     fixed: str | None = request.app.state.link
-    return fixed if fixed is not None else link
+    if fixed is not None:
+        return fixed
+    served: Collection[str] = request.app.state.links
+    if served and link not in served:
+        known = ", ".join(served)
+        raise invalid((Wrong("link", Said(f"{link} is not served by this hub; {known} is", f"есть только {known}")),))
+    return link
 
 
 async def _request_key(request: Request, idempotency_key: Key = None) -> str | None:

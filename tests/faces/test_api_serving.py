@@ -12,12 +12,15 @@ from typing import Any
 
 import httpx2
 import pytest
+from starlette.testclient import TestClient
 
+from hub.api import create_app
 from hub.backup import FolderBackups
 from hub.service import Service
 from hub.store.connection import Database
 from protocol.messages import ClaimRequest
 from relay import Client, create_link
+from tests.faces.small_hub import SmallHub
 from tests.simulation.clock import SimulatedClock, SimulatedIds
 
 SERVE = [sys.executable, "-c", "from hub.serve import serve_hub; serve_hub()"]
@@ -144,3 +147,15 @@ def test_without_room_for_a_copy_nothing_is_delivered(tmp_path: Path) -> None:
         service.claim("main", ClaimRequest())
     assert service.command("main", 1)["status"] == "queued"
     database.close()
+
+
+def test_a_link_nobody_serves_is_refused_instead_of_queued_for_ever(place: Path) -> None:
+    hub = SmallHub()
+    app = create_app(hub.context, token="t", hosts=["127.0.0.1:1"], links=("main",))
+    with TestClient(app, base_url="http://127.0.0.1:1", headers={"Authorization": "Bearer t"}) as people:
+        body = {"author": "a", "title": "t", "commands": [{"type": "refresh", "keys": ["AURORA-1"]}]}
+        refused = people.post("/api/v1/batches?link=typo", json=body)
+        assert (refused.status_code, refused.json()["field"]) == (422, "link")
+        assert "main" in refused.json()["detail"]
+        assert people.post("/api/v1/batches?link=main", json=body).status_code == 201
+    hub.close()

@@ -1,5 +1,7 @@
 """Batch files with faults: each is named with its line and column, all together, with the way out."""
 
+from typing import Literal
+
 import pytest
 
 from hub.batching import Rejected, checked_batch
@@ -184,3 +186,9 @@ def test_what_follows_from_a_bad_form_is_not_said_again() -> None:
     text = "commands:\n- ensure_fields:\n    type: refresh\n    keys: 5\n- {type: refresh, jql: a, jql: b}\n"
     found = everything_wrong(read_batch_file(text.encode(), "yaml"))
     assert [finding.position.line for finding in found] == [2, 5]
+
+
+@pytest.mark.parametrize("form", ["yaml", "json"])
+def test_an_empty_mapping_has_no_commands(form: Literal["yaml", "json"]) -> None:
+    (finding,) = read_batch_file(b"{}", form).findings
+    assert finding.what == "the file has no commands"

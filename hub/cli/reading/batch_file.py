@@ -161,7 +161,8 @@ class _Reader:
                 self._refuse(position, "a batch is a mapping or a list of commands", "write commands: and a list")
         commands = self._commands(top.get("commands"))
         envelope = {name: self._text(top[name], name) for name in ("title", "author") if name in top}
-        if root is not None and top and "commands" not in top:
+        nothing = isinstance(root, tree.Mapping) and not root.entries
+        if root is not None and (top or nothing) and "commands" not in top:
             self._refuse(root.position, "the file has no commands", "write commands: and a list of commands")
         findings = tuple(sorted(self._findings, key=lambda finding: finding.position))
         return BatchFile(
