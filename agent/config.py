@@ -6,6 +6,7 @@ Secrets come from the environment or from a file that only its owner may read; n
 import base64
 import os
 import stat
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -19,6 +20,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from agent.jira import Access
@@ -217,13 +219,19 @@ def load(**flags: Any) -> AgentConfig:
         if not config_file().exists() and all(one["type"] == "missing" for one in error.errors()):
             todo = "run `jira-agent init` and fill in what it writes"
             raise ConfigFault(f"there is no configuration at {config_file()}: {todo}", todo) from error
-        faults = "; ".join(
-            f"{'.'.join(str(part) for part in one['loc']) or 'configuration'}: {one['msg']}"
-            for one in error.errors(include_url=False, include_input=False)
-        )
+        faults = "; ".join(_told(one) for one in error.errors(include_url=False, include_input=False))
         raise ConfigFault(f"{config_file()}: {faults}") from error
     except (OSError, ValueError) as error:
         raise ConfigFault(f"{config_file()}: {error}") from error
+
+
+def _told(fault: ErrorDetails) -> str:
+    """One fault of the configuration in words; a name that is none is answered with the nearest that is one."""
+    place = ".".join(str(part) for part in fault["loc"]) or "configuration"
+    if fault["type"] != "extra_forbidden":
+        return f"{place}: {fault['msg']}"
+    near = get_close_matches(place, AgentConfig.model_fields, n=1) if len(fault["loc"]) == 1 else []
+    return f"{place}: there is no such setting" + (f", did you mean {near[0]}?" if near else "")
 
 
 def _secret(path: Path | None) -> str:

@@ -17,7 +17,7 @@ def main(
     data: Annotated[Path | None, typer.Option(help="Folder of the database; without it nothing is kept.")] = None,
     token: Annotated[str, typer.Option(help="Personal access token of the service user.")] = DEFAULT_TOKEN,
     project: Annotated[str, typer.Option(help="Key of the main project.")] = "AURORA",
-    issues: Annotated[int, typer.Option(min=41, help="How many issues to begin with.")] = 41,
+    issues: Annotated[int, typer.Option(min=41, help="How many issues to begin with.")] = 240,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     first_custom_field: Annotated[int, typer.Option(help="Number of the first custom field.")] = 10580,
 ) -> None:

@@ -198,7 +198,7 @@ def test_environment_beats_file_and_flags_beat_both(home: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ("gap_flor = 1", "gap_flor"),
+        ("gap_flor = 1", r"gap_flor: there is no such setting, did you mean gap_floor\?"),
         ('jira_url = "ftp://x"', "jira_url|Cannot overwrite"),
         ("settle_seconds = -1", "settle_seconds"),
         ("gap_floors = { refesh = 1 }", "gap_floors"),
