@@ -13,7 +13,7 @@ from tests.simulation.world import HOUR, Plan
 
 PROFILE = os.environ.get("BRIDGE_PROFILE", "quick")
 # By profile: worlds of their own plan, worlds run twice, hours of the calm world whose speed is measured.
-WORLDS = {"quick": 1, "ci": 25, "soak": 400}[PROFILE]
+WORLDS = {"quick": 1, "ci": 12, "soak": 400}[PROFILE]
 TWICE = {"quick": 1, "ci": 50, "soak": 50}[PROFILE]
 CALM_HOURS = {"quick": 3, "ci": 120, "soak": 240}[PROFILE]
 SHORT = Plan(faults=ALL, intensity=6.0, batch_every=0.5 * HOUR)

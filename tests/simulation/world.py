@@ -135,13 +135,15 @@ class World:
         self.switch()
         self.people.resume()
         self._send_clones_away()
-        runner = self.agent.runner if self.agent.process is not None else None
+        for machine in (self.hub, self.agent):
+            if machine.process is not None:
+                machine.process.dies_at = None
+        alive = self.agent.process is not None and self.agent.process.alive
+        runner = self.agent.runner if alive else None
         if runner is not None and runner._blocked is not None and not self.agent.busy:
             self.agent.stop()  # a person has renewed the token, and starts the agent anew
         for machine in (self.hub, self.agent):
             machine.down_seconds = 1.0
-            if machine.process is not None:
-                machine.process.dies_at = None
             if machine.process is None:
                 self.start_later(machine)
         self.time.pump(self.time.now + 5.0)
