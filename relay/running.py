@@ -8,6 +8,7 @@ import inspect
 import logging
 import queue
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final, Protocol
 from urllib.parse import unquote
@@ -102,7 +103,7 @@ class PoolRunner:
         return reply_message(request.id, reply, self._limit_bytes)
 
 
-class LoopRunner:
+class LoopRunner(ABC):
     """Coroutines on one event loop in one thread."""
 
     def __init__(self, done: Done, limit_bytes: int) -> None:
@@ -182,8 +183,9 @@ class LoopRunner:
         if not self._closing:
             self._done(answer)
 
+    @abstractmethod
     async def _answer(self, request: Message) -> Message:
-        raise NotImplementedError
+        """The handler's answer."""
 
 
 class CoroutineRunner(LoopRunner):
