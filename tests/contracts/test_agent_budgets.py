@@ -50,7 +50,7 @@ def test_a_creation_costs_its_pages_and_one_and_an_epic_set_afterwards_one_more(
 
 
 def test_an_identity_costs_one_look_at_each_namesake(world: AgentWorld) -> None:
-    wish = {"temp_key": "new:1", "summary": "Отчёт", "identity": "jh:a:1"}
+    wish = {"temp_key": "new:1", "summary": "Отчёт", "identity": "jh:a:40"}
     assert world.report_of("ensure_issue", **wish)["jira_calls"] == 2
     without_journal(world)
     assert world.report_of("ensure_issue", **wish)["jira_calls"] == 2
@@ -102,7 +102,7 @@ def test_a_reading_costs_its_pages_and_those_of_the_neighbours(world: AgentWorld
 def test_every_reading_of_issues_names_its_fields(world: AgentWorld) -> None:
     """`*all` of an issue with thousands of links takes minutes."""
     world.report_of("ensure_fields", key="AURORA-1533", duedate="2026-11-23")
-    world.report_of("ensure_issue", temp_key="new:1", summary="Отчёт", identity="jh:a:1")
+    world.report_of("ensure_issue", temp_key="new:1", summary="Отчёт", identity="jh:a:40")
     world.report_of("refresh", keys=["AURORA-1533"])
     for one in world.requests():
         if one["method"] == "GET" and "/issue/AURORA" in one["path"]:

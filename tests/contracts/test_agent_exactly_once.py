@@ -12,7 +12,7 @@ from examples.jira.faults import Fault
 from tests.contracts.agent_world import AgentWorld, Killed
 from tests.contracts.reports_world import again, built, claimed, dies_after, killed, moments, sent, turns
 
-REPORT = {"temp_key": "new:1", "summary": "Отчёт", "identity": "jh:a:1"}
+REPORT = {"temp_key": "new:1", "summary": "Отчёт", "identity": "jh:a:40"}
 COMMENT = {"key": "AURORA-1533", "marker": "plan:1", "body": "Срок перенесён"}
 OFF_SCREEN: dict[str, Any] = {"epic_link_on_create": False}
 
@@ -142,7 +142,7 @@ def test_roots_are_remembered_up_to_a_number_and_the_unsettled_ones_longest(tmp_
         world.report_of("ensure_issue", temp_key="new:2", summary=f"Задача {number}", identity=f"jh:b:{number}")
     roots = [one.root for one in world.journal.memory.creations]
     assert len(roots) == 50
-    assert {"jh:a:1", "jh:b:59"} <= set(roots)
+    assert {"jh:a:40", "jh:b:59"} <= set(roots)
     assert "jh:b:0" not in roots
     world.clock.sleep(40 * 86_400.0)
     world.report_of("ensure_issue", temp_key="new:2", summary="Через сорок дней", identity="jh:c:1")

@@ -11,7 +11,7 @@ from tests.conftest import PROFILE
 from tests.contracts.agent_world import AgentWorld, Killed
 
 COMMANDS: dict[str, dict[str, Any]] = {
-    "ensure_issue": {"temp_key": "new:1", "summary": "Отчёт", "epic_key": "AURORA-1530", "identity": "jh:a:1"},
+    "ensure_issue": {"temp_key": "new:1", "summary": "Отчёт", "epic_key": "AURORA-1530", "identity": "jh:a:40"},
     "ensure_fields": {"key": "AURORA-1533", "duedate": "2026-11-23", "labels_add": ["x"]},
     "ensure_comment": {"key": "AURORA-1533", "marker": "plan:1", "body": "Срок перенесён"},
     "ensure_status": {"key": "AURORA-1537", "target": ["Разработка", "Готово"]},

@@ -76,7 +76,7 @@ def test_a_post_that_outlives_its_timeout_makes_no_second_issue(world: AgentWorl
     world.wire.inner.handle_request = slow  # type: ignore[method-assign]
     world.queue.gaps["ensure_issue"] = 5.0
     started = world.clock.monotonic()
-    report = world.report_of("ensure_issue", temp_key="new:1", summary="Медленная", identity="jh:a:1")
+    report = world.report_of("ensure_issue", temp_key="new:1", summary="Медленная", identity="jh:a:40")
     assert report["result"]["key"] == "AURORA-1541"
     assert [one["method"] for one in world.written()] == ["POST"]
 

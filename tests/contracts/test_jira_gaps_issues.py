@@ -23,7 +23,7 @@ from tests.contracts.reports_world import (
 )
 from tests.simulation.bridge import Bridge
 
-REPORT = {"temp_key": "new:1", "summary": "Отчёт", "identity": "jh:a:1"}
+REPORT = {"temp_key": "new:1", "summary": "Отчёт", "identity": "jh:a:40"}
 FIELDS = {"key": "AURORA-1533", "duedate": "2026-11-23"}
 DAY = 86_400.0
 
@@ -114,15 +114,15 @@ def test_g03_an_issue_that_was_there_before_is_done_and_said_to_be_so(world: Age
 
 def test_g03_a_creation_carries_its_identity_and_last_weeks_issue_of_another_is_not_ours(world: AgentWorld) -> None:
     world.report_of("ensure_issue", **REPORT)
-    assert world.issue("AURORA-1541").properties == {"hub.cmd": {"identity": "jh:a:1"}}
-    second = world.report_of("ensure_issue", **REPORT | {"identity": "jh:a:2"})
+    assert world.issue("AURORA-1541").properties == {"hub.cmd": {"identity": "jh:a:40"}}
+    second = world.report_of("ensure_issue", **REPORT | {"identity": "jh:a:41"})
     assert second["result"]["key"] == "AURORA-1542"
     assert "existed_before" not in second["result"]
 
 
 def test_g04_of_several_matches_the_one_with_our_property_wins_and_the_rest_is_told(world: AgentWorld) -> None:
     oldest = world.person("create", summary="Отчёт", user="svc_hub", age_seconds=3 * DAY)
-    world.report_of("ensure_issue", **REPORT | {"summary": "Иной", "identity": "jh:a:1"})
+    world.report_of("ensure_issue", **REPORT | {"summary": "Иной", "identity": "jh:a:40"})
     world.person("edit", key="AURORA-1542", fields={"summary": "Отчёт"}, user="svc_hub")
     without_journal(world)
     result = world.report_of("ensure_issue", **REPORT)["result"]
@@ -143,7 +143,7 @@ def test_g05_a_match_of_another_issue_type_is_no_duplicate(world: AgentWorld) ->
     report = world.report_of("ensure_issue", **REPORT)
     assert report["result"]["key"] != epic
     assert (
-        world.report_of("ensure_issue", **REPORT | {"issue_type": "epic", "identity": "jh:a:2"})["result"]["key"]
+        world.report_of("ensure_issue", **REPORT | {"issue_type": "epic", "identity": "jh:a:41"})["result"]["key"]
         == epic
     )
 
@@ -285,7 +285,7 @@ def test_g22_fields_an_administrator_requires_come_from_create_defaults(tmp_path
     world.switch(required_on_create=["duedate"])
     assert world.report_of("ensure_issue", **REPORT)["status"] == "done"
     assert world.issue("AURORA-1541").duedate == "2026-12-31"
-    world.report_of("ensure_issue", **REPORT | {"identity": "jh:a:2", "duedate": "2026-11-01"})
+    world.report_of("ensure_issue", **REPORT | {"identity": "jh:a:41", "duedate": "2026-11-01"})
     assert world.issue("AURORA-1542").duedate == "2026-11-01"
 
 
@@ -301,7 +301,7 @@ def test_an_index_that_never_shows_what_is_there_blocks_and_creates_nothing_twic
     world.report_of("ensure_issue", **REPORT)
     world.switch(index_lag_seconds=100_000.0)
     world.fault(Fault(kind="execute_then_drop", method="POST", path="/issue$"))
-    world.queue.add("ensure_issue", **REPORT | {"identity": "jh:a:2", "summary": "Второй"})
+    world.queue.add("ensure_issue", **REPORT | {"identity": "jh:a:41", "summary": "Второй"})
     turns(world, 6)
     assert [one["path"] for one in world.written()] == ["/rest/api/2/issue"] * 2
     assert "индекс" in world.queue.states[-1]["blocked"]

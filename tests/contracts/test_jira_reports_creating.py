@@ -11,7 +11,7 @@ from tests.contracts.agent_world import AgentWorld
 from tests.contracts.reports_world import again, bodies, built, claimed, dies_after, killed, moments, sent, turns
 from tests.simulation.bridge import Bridge
 
-REPORT = {"temp_key": "new:1", "summary": "Отчёт", "identity": "jh:a:1"}
+REPORT = {"temp_key": "new:1", "summary": "Отчёт", "identity": "jh:a:40"}
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from examples.jira.faults import Fault
 from tests.contracts.agent_world import AgentWorld
 from tests.contracts.reports_world import OverSockets, claimed, moments, sent, turns
 
-REPORT = {"temp_key": "new:1", "summary": "Отчёт", "identity": "jh:a:1"}
+REPORT = {"temp_key": "new:1", "summary": "Отчёт", "identity": "jh:a:40"}
 FIELDS = {"key": "AURORA-1533", "duedate": "2026-11-23"}
 
 
