@@ -10,6 +10,10 @@ from relay.frames import Message, ReplyHead, RequestHead, head_problem
 JSON_TYPE: Final = "application/json"
 DELIVERY_LIMIT: Final = "delivery_limit"
 REPLY_TOO_LARGE: Final = "reply_too_large"
+# Of one hop only; the relay is another, and a body is never compressed or chunked on its way.
+HOP_BY_HOP: Final = frozenset(
+    {"connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "proxy-connection", "content-length"}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,23 +1,17 @@
-"""The relay as an httpx2 transport, and any HTTP server as a relay handler."""
+"""The relay as a transport of httpx2."""
 
 import os
-import string
 from collections.abc import Callable
 from typing import Any, Final
-from urllib.parse import quote
 
 import httpx2
 
 from relay.asynchronous import AsyncClient
-from relay.calls import Reply, Request, joined
+from relay.calls import HOP_BY_HOP, Reply
 from relay.client import Client
 from relay.errors import MessageTooLarge, PeerOffline, QueueFull, RelayError, RelayTimeout
 
 DEFAULT_TIMEOUT: Final = 30.0
-# Of one hop only; the relay is another, and a body is never compressed or chunked on its way.
-_HOP_BY_HOP: Final = frozenset(
-    {"connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "proxy-connection", "content-length"}
-)
 _FAULTS: Final[tuple[tuple[type[RelayError], type[httpx2.TransportError]], ...]] = (
     (PeerOffline, httpx2.ConnectTimeout),
     (RelayTimeout, httpx2.ReadTimeout),
@@ -74,7 +68,7 @@ class AsyncFolderTransport(httpx2.AsyncBaseTransport):
 
 
 def _asked(request: httpx2.Request, body: bytes, new_id: Callable[[], str]) -> dict[str, Any]:
-    headers = {name: value for name, value in request.headers.items() if name not in _HOP_BY_HOP}
+    headers = {name: value for name, value in request.headers.items() if name not in HOP_BY_HOP}
     request_id = headers.pop("idempotency-key", None) or new_id()
     request.extensions = {**request.extensions, "relay": {"request_id": request_id}}
     timeout = (request.extensions.get("timeout") or {}).get("read", DEFAULT_TIMEOUT)
@@ -97,40 +91,10 @@ def _response(reply: Reply, request: httpx2.Request) -> httpx2.Response:
     return httpx2.Response(reply.status, headers=_header_list(reply), content=reply.body, request=request)
 
 
-class Upstream:
-    """A handler that asks the HTTP server at `url`."""
-
-    def __init__(self, url: str) -> None:
-        self._base = httpx2.URL(url)
-        if self._base.scheme not in ("http", "https") or not self._base.host:
-            raise ValueError(f"{url!r} is no address of an HTTP server, such as http://127.0.0.1:8787")
-        self._client = httpx2.Client(timeout=httpx2.Timeout(300.0, connect=10.0), trust_env=False)
-
-    def __call__(self, request: Request) -> Reply:
-        headers = {name: value for name, value in request.headers.items() if name not in _HOP_BY_HOP | {"host"}}
-        url = _below(self._base, request.path)
-        try:
-            answer = self._client.request(request.method, url, content=request.body, headers=headers)
-        except httpx2.TransportError as error:
-            return Reply.of({"code": "unavailable", "title": "no answer", "detail": f"{self._base}: {error}"}, 502)
-        # The body is decoded already, so it is not encoded any more.
-        pairs = [[n, v] for n, v in answer.headers.multi_items() if n not in _HOP_BY_HOP | {"content-encoding"}]
-        return Reply(answer.status_code, joined(pairs), answer.content)
-
-    def close(self) -> None:
-        """Give the connections back."""
-        self._client.close()
-
-
-def _below(base: httpx2.URL, path: str) -> httpx2.URL:
-    """The address of `path` on the upstream; never another host, whatever the path looks like."""
-    return base.copy_with(raw_path=base.raw_path.rstrip(b"/") + quote(path, safe=string.punctuation).encode("ascii"))
-
-
 def _header_list(reply: Reply) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
     for name, value in reply.headers.items():
-        if name in _HOP_BY_HOP:
+        if name in HOP_BY_HOP:
             continue
         pairs.extend((name, line) for line in (value.split("\n") if name == "set-cookie" else [value]))
     return pairs

@@ -313,7 +313,7 @@ class Server:
     @classmethod
     def for_url(cls, folder: str | os.PathLike[str] | Folder, url: str, **settings: Any) -> Self:
         """A server that hands every request on to the HTTP server at `url`, such as `http://127.0.0.1:8787`."""
-        from relay.http import Upstream  # httpx2 costs 100 ms at start-up; only this needs it
+        from relay.upstream import Upstream  # httpx2 costs 100 ms at start-up; only this needs it
 
         upstream = Upstream(url)
         server = cls(folder, upstream, **settings)

@@ -7,6 +7,7 @@ import typer
 from hub.cli.exits import NOT_FOUND, Stop
 from hub.cli.output import duration, one_line, show_answer, show_fields, show_line, show_note, show_table, status_text
 from hub.cli.session import AsJson, login_name, session
+from hub.cli.summing_up import outcome, subject
 
 if TYPE_CHECKING:
     from hub.cli.client import HubClient
@@ -57,32 +58,6 @@ def announce(batch: Any) -> None:
         f"Batch {number} «{title}» by {batch['author']}: {count} commands, at least {time_needed}. "
         f"Follow it with: jira-hub watch {number}"
     )
-
-
-def subject(command: Any) -> str:
-    """What a command is about, in a few words: the issue's key, both ends of a link, the summary of a new issue."""
-    params = command["params"]
-    match command["type"]:
-        case "ensure_issue":
-            return f"{params.get('temp_key', '')} {params.get('summary', '')}"
-        case "ensure_link":
-            return f"{params.get('source')} {params.get('link_type')} {params.get('target')}"
-        case "refresh":
-            return params.get("jql") or ", ".join(params.get("keys") or ())
-        case "ensure_status":
-            target = params.get("target")
-            return f"{params.get('key')} {target if isinstance(target, str) else ' → '.join(target or ())}"
-        case "ensure_sprint":
-            sprint = params.get("sprint")
-            return f"{params.get('key')} {sprint if isinstance(sprint, str) else (sprint or {}).get('id', '')}"
-        case _:
-            names = [name for name in params if name not in ("key", "marker", "body")]
-            return f"{params.get('key', '')} {', '.join(names) or params.get('marker', '')}"
-
-
-def outcome(command: Any) -> str:
-    """What came of a command: Jira's or the hub's word on a failure, else the key it made."""
-    return command.get("error") or (command.get("result") or {}).get("key") or ""
 
 
 def show_commands(commands: Any) -> None:

@@ -11,9 +11,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from hub.cli.batches import outcome, subject
 from hub.cli.output import STATUS_COLOURS, duration, one_line
 from hub.cli.progress import Progress
+from hub.cli.summing_up import outcome, subject
 
 _FRAME_LINES: Final = 4  # around the table: title, bar, agent, one blank line
 

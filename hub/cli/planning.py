@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from hub.cli.batches import Author, subject
+from hub.cli.batches import Author
 from hub.cli.exits import CHANGES, FAILURE, OFFLINE, Stop
 from hub.cli.output import duration, one_line, show_answer, show_coloured, show_line, show_note
 from hub.cli.sending import Title, read_batch, refusals_located
 from hub.cli.session import AsJson, session
+from hub.cli.summing_up import subject
 
 if TYPE_CHECKING:
     from hub.cli.client import HubClient

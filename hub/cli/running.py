@@ -80,7 +80,7 @@ def status(
 
 
 def _show_status(answer: Any) -> None:
-    from hub.cli.batches import subject
+    from hub.cli.summing_up import subject
     from hub.cli.watching import agent_state
 
     agent, mirror = answer["agent"], answer["mirror"]

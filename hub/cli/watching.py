@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import typer
 
-from hub.cli.batches import outcome, subject
 from hub.cli.exits import FAILURE, OFFLINE, Stop
 from hub.cli.output import duration, one_line, show_answer, show_line, show_note
 from hub.cli.progress import Progress, changes, progress
 from hub.cli.session import is_quiet
+from hub.cli.summing_up import outcome, subject
 
 if TYPE_CHECKING:
     from hub.cli.client import HubClient
