@@ -10,6 +10,9 @@ from datetime import timedelta
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.promised import Promised, covered, is_everything
+
+__all__ = ["covered"]
 PROFILE = os.environ.get("BRIDGE_PROFILE", "quick")
 SLOWEST_SHOWN = 15
 
@@ -37,6 +40,8 @@ settings.load_profile(PROFILE)
 def pytest_configure(config: pytest.Config) -> None:
     if PROFILE != "quick":
         config.option.durations = SLOWEST_SHOWN
+    config.addinivalue_line("markers", "part(*names): which of T1 to T13 this test belongs to (tests/promised.py)")
+    config.pluginmanager.register(Promised(everything=is_everything(config, PROFILE)), "promised")
 
 
 @pytest.fixture(scope="session")
