@@ -86,6 +86,7 @@ Label = Annotated[str, AfterValidator(_checked_label)]
 Labels = Annotated[tuple[Label, ...], Field(max_length=100), AfterValidator(_without_repeats)]
 Day = Annotated[str, StringConstraints(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), AfterValidator(_checked_date)]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=255), AfterValidator(_storable)]
+TransitionId = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,18}$")]
 Marker = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9:#._-]{3,64}$")]
 
 
@@ -185,11 +186,15 @@ class EnsureComment(_Command):
 
 
 class EnsureStatus(_Command):
-    """The issue stands in `target`, or in the last of a path of statuses walked in order."""
+    """The issue stands in `target`, or in the last of a path of statuses walked in order.
+
+    `transition_id` is a hint: where several transitions lead to the next status, this one is taken if it is among them.
+    """
 
     type: Literal["ensure_status"] = "ensure_status"
     key: AnyKey
     target: Name | Annotated[tuple[Name, ...], Field(min_length=1, max_length=20)]
+    transition_id: TransitionId | None = None
 
     @property
     def path(self) -> tuple[str, ...]:

@@ -23,7 +23,10 @@ class IssueLink(BaseModel):
 
 
 class IssueState(BaseModel):
-    """One issue at the moment it was read. Times are Jira's own strings, dates `YYYY-MM-DD`."""
+    """One issue at the moment it was read. Times are Jira's own strings, dates `YYYY-MM-DD`.
+
+    `archived_at` is set while the issue is archived: it can be read by its key then, and not written.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     key: IssueKey
@@ -44,6 +47,7 @@ class IssueState(BaseModel):
     sprint_id: int | None = None
     created: str | None = None
     updated: str | None = None
+    archived_at: str | None = None
     links: tuple[IssueLink, ...] = ()
 
 

@@ -13,7 +13,7 @@ MAX_NEIGHBOURS: Final = 500
 
 _FIELDS: Final = (
     "summary", "description", "issuetype", "status", "priority", "assignee", "duedate", "labels", "issuelinks",
-    "created", "updated",
+    "created", "updated", "archiveddate",
 )  # fmt: skip
 
 
@@ -47,6 +47,7 @@ def issue_state(site: Site, issue: Mapping[str, Any]) -> IssueState:
         sprint_id=sprint[0],
         created=_text(fields.get("created")),
         updated=_text(fields.get("updated")),
+        archived_at=_text(fields.get("archiveddate")),
         links=tuple(_links(site, key, fields.get("issuelinks") or ())),
     )
 

@@ -83,7 +83,7 @@ def status_difference(
     # By where it leads, never by its own name: a transition «To Do» may lead to «Backlog».
     leading = sorted(
         (one for one in available if one.to.is_called(target, known)),
-        key=lambda one: (bool(one.required), _number(one.id)),
+        key=lambda one: (one.id != want.transition_id, bool(one.required), _number(one.id)),
     )
     if not leading:
         there = ", ".join(f"«{one.to.name}» ({one.name})" for one in available) or "ни одного"

@@ -101,7 +101,7 @@ def _delete(context: Context, edit: Edit) -> Any:
 def _archive(context: Context, edit: Edit) -> Any:
     """`key`, optional `archived` (false brings it back)."""
     issue = context.issue(edit["key"])
-    issue.archived = bool(edit.get("archived", True))
+    issue.archived_at = context.now if edit.get("archived", True) else None
     context.save(issue, "archived" if issue.archived else "restored")
 
 

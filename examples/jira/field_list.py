@@ -20,6 +20,8 @@ _SYSTEM: Final[tuple[tuple[str, str, str, dict[str, str]], ...]] = (
     ("creator", "Создатель", "Creator", {"type": "user", "system": "creator"}),
     ("created", "Создано", "Created", {"type": "datetime", "system": "created"}),
     ("updated", "Обновлено", "Updated", {"type": "datetime", "system": "updated"}),
+    ("archiveddate", "Архивировано", "Archived", {"type": "datetime", "system": "archiveddate"}),
+    ("archivedby", "Архивировал", "Archiver", {"type": "user", "system": "archivedby"}),
     ("issuelinks", "Связанные задачи", "Linked Issues", _LINKS),
     ("comment", "Комментарий", "Comment", {"type": "comments-page", "system": "comment"}),
 )  # fmt: skip

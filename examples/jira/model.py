@@ -28,12 +28,16 @@ class Issue:
     sprint_ids: list[int] = field(default_factory=list)
     properties: dict[str, Any] = field(default_factory=dict)
     old_keys: list[str] = field(default_factory=list)
-    archived: bool = False
+    archived_at: float | None = None  # archived by an administrator: readable by its key, read-only
     restricted: bool = False  # a security level hides it from the service user
 
     @property
     def key(self) -> str:
         return f"{self.project}-{self.number}"
+
+    @property
+    def archived(self) -> bool:
+        return self.archived_at is not None
 
 
 @dataclass(slots=True)

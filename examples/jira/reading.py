@@ -195,6 +195,10 @@ def _field_value(context: Context, issue: Issue, field: str) -> Any:
             return user_bean(context, user_named(getattr(issue, field) or ""))
         case "created" | "updated":
             return context.time(getattr(issue, field))
+        case "archiveddate":
+            return context.time(issue.archived_at)
+        case "archivedby":
+            return user_bean(context, user_named("petrova") if issue.archived else None)
         case "issuelinks":
             return [
                 link_bean(context, link, issue.id) for link in context.store.links_of(issue.id) if _seen(context, link)

@@ -18,7 +18,7 @@ from protocol.keys import ANY_KEY_PATTERN
 
 router = APIRouter(prefix="/api/v1")
 KeyInPath = Annotated[str, Path(pattern=ANY_KEY_PATTERN)]
-MirrorState = Literal["present", "missing", "moved", "imported"]
+MirrorState = Literal["present", "missing", "moved", "imported", "archived"]
 
 
 class NoteRequest(Body):

@@ -33,7 +33,7 @@ def issue_list(
     epic: Annotated[str | None, typer.Option("--epic", help="Key of the epic.")] = None,
     sprint: Annotated[str | None, typer.Option("--sprint", help="Name of the sprint.")] = None,
     label: Annotated[str | None, typer.Option("--label", help="One of its labels.")] = None,
-    state: Annotated[str | None, typer.Option("--state", help="present, missing, moved or imported.")] = None,
+    state: Annotated[str | None, typer.Option("--state", help="present, archived, missing, moved or imported.")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
     as_json: AsJson = False,
@@ -59,9 +59,11 @@ def _show_issues(answer: Any) -> None:
 
 
 def _status(issue: Any) -> str | None:
-    """The status in Jira; of an issue that is gone or has moved, that."""
+    """The status in Jira; of an issue that is gone, has moved or is archived, that."""
     if issue["state"] == "moved":
         return f"moved to {issue['moved_to']}"
+    if issue["state"] == "archived":
+        return f"{issue['status']}, archived"
     status: str | None = "missing" if issue["state"] == "missing" else issue["status"]
     return status
 

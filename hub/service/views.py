@@ -213,4 +213,6 @@ def _mirror_state(row: Row) -> str:
         return "missing"
     if row["moved_to"]:
         return "moved"
-    return "present" if row["refreshed_at"] else "imported"
+    if not row["refreshed_at"]:
+        return "imported"
+    return "archived" if row["archived_at"] else "present"

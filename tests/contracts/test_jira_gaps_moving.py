@@ -25,9 +25,9 @@ def world(tmp_path: Path) -> AgentWorld:
     return built(tmp_path)
 
 
-def moved(world: AgentWorld, start: str, target: Any) -> dict[str, Any]:
+def moved(world: AgentWorld, start: str, target: Any, **hint: str) -> dict[str, Any]:
     world.person("status", key=KEY, status=start)
-    return world.report_of("ensure_status", key=KEY, target=target)
+    return world.report_of("ensure_status", key=KEY, target=target, **hint)
 
 
 def transitions(world: AgentWorld) -> list[str]:
@@ -86,6 +86,15 @@ def test_g25_a_hidden_one_is_none(tmp_path: Path) -> None:
     world.switch(hidden_transitions=["11"])
     assert moved(world, WAITING, DEVELOPMENT)["status"] == "done"
     assert transitions(world) == ["9"]
+
+
+def test_g25_a_hint_chooses_among_the_transitions_to_the_target_and_is_nothing_elsewhere(tmp_path: Path) -> None:
+    """35 needs a resolution, which is configured; 11 leads elsewhere and is no reason to fail."""
+    world = built(tmp_path, transition_defaults={"resolution": "Готово", "duedate": "2026-12-31"})
+    assert moved(world, DEVELOPMENT, DONE, transition_id="35")["status"] == "done"
+    assert moved(world, DEVELOPMENT, DONE, transition_id="11")["status"] == "done"
+    assert moved(world, WAITING, [DEVELOPMENT, DONE], transition_id="9")["status"] == "done"
+    assert transitions(world) == ["35", "31", "9", "31"]
 
 
 def test_g26_only_configured_defaults_fill_a_screen(tmp_path: Path) -> None:

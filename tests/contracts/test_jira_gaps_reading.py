@@ -216,6 +216,18 @@ def test_g51_a_read_only_project_fails_with_403(world: AgentWorld) -> None:
     assert "HTTP 403: You do not have permission to edit issues" in report["error"]
 
 
+def test_g51_the_mirror_knows_an_archived_issue_until_it_is_brought_back(tmp_path: Path) -> None:
+    bridge = Bridge(tmp_path)
+    for archived, state in ((False, "present"), (True, "archived"), (False, "present")):
+        bridge.person_edits(action="archive", key=KEY, archived=archived)
+        bridge.apply({"type": "refresh", "keys": [KEY]})
+        bridge.work()
+        [found] = (one for one in bridge.mirrored(state=state) if one["key"] == KEY)
+        assert (found["state"], found["archived_at"] is not None) == (state, archived)
+    assert bridge.mirrored(state="archived") == []
+    bridge.close()
+
+
 # --- telling
 
 

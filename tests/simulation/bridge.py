@@ -204,6 +204,10 @@ class Bridge:
     def command(self, command_id: int) -> Any:
         return self._get(f"/commands/{command_id}")
 
+    def mirrored(self, **filters: str) -> Any:
+        """The first issues of the mirror with these filters."""
+        return self._people.get("/api/v1/issues", params=filters).raise_for_status().json()["items"]
+
     def note(self, key: str, text: str) -> None:
         self._people.put(f"/api/v1/notes/{key}", json={"text": text}).raise_for_status()
 

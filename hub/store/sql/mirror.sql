@@ -1,16 +1,19 @@
 -- The mirror of Jira's issues and the local notes.
 
--- name: put_issues(link, key, jira_id, summary, description, issue_type, status, status_id, priority, assignee, duedate, planned_start, planned_end, labels, epic_key, sprint, sprint_id, created, updated, at, began_at)*!
+-- name: put_issues(link, key, jira_id, summary, description, issue_type, status, status_id, priority, assignee, duedate, planned_start, planned_end, labels, epic_key, sprint, sprint_id, created, updated, archived_at, at, began_at)*!
 INSERT INTO issue (link, key, jira_id, summary, description, issue_type, status, status_id, priority, assignee, duedate,
-  planned_start, planned_end, labels, epic_key, sprint, sprint_id, created, updated, refreshed_at, reading_began_at)
+  planned_start, planned_end, labels, epic_key, sprint, sprint_id, created, updated, archived_at, refreshed_at,
+  reading_began_at)
 VALUES (:link, :key, :jira_id, :summary, :description, :issue_type, :status, :status_id, :priority, :assignee, :duedate,
-  :planned_start, :planned_end, :labels, :epic_key, :sprint, :sprint_id, :created, :updated, :at, :began_at)
+  :planned_start, :planned_end, :labels, :epic_key, :sprint, :sprint_id, :created, :updated, :archived_at, :at,
+  :began_at)
 ON CONFLICT (link, key) DO UPDATE SET jira_id = excluded.jira_id, summary = excluded.summary,
   description = excluded.description, issue_type = excluded.issue_type, status = excluded.status,
   status_id = excluded.status_id, priority = excluded.priority, assignee = excluded.assignee,
   duedate = excluded.duedate, planned_start = excluded.planned_start, planned_end = excluded.planned_end,
   labels = excluded.labels, epic_key = excluded.epic_key, sprint = excluded.sprint, sprint_id = excluded.sprint_id,
-  created = excluded.created, updated = excluded.updated, refreshed_at = excluded.refreshed_at,
+  created = excluded.created, updated = excluded.updated, archived_at = excluded.archived_at,
+  refreshed_at = excluded.refreshed_at,
   reading_began_at = excluded.reading_began_at, missing_at = NULL, moved_to = NULL;
 
 -- name: drop_links_out(link, key)*!

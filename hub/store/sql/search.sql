@@ -1,4 +1,5 @@
--- Looking through the mirror. Every filter that is NULL is no filter; `state` is imported, missing, moved or present.
+-- Looking through the mirror. Every filter that is NULL is no filter; `state` is imported, missing, moved, archived or
+-- present.
 
 -- name: issues(link, status, type, priority, assignee, epic, sprint, label, state, after, limit)
 SELECT * FROM issue
@@ -8,7 +9,7 @@ WHERE link = :link AND key > :after
   AND (:epic IS NULL OR epic_key = :epic) AND (:sprint IS NULL OR sprint = :sprint)
   AND (:label IS NULL OR EXISTS (SELECT 1 FROM json_each(issue.labels) AS one WHERE one.value = :label))
   AND (:state IS NULL OR :state = CASE WHEN missing_at IS NOT NULL THEN 'missing' WHEN moved_to IS NOT NULL THEN 'moved'
-    WHEN refreshed_at IS NULL THEN 'imported' ELSE 'present' END)
+    WHEN refreshed_at IS NULL THEN 'imported' WHEN archived_at IS NOT NULL THEN 'archived' ELSE 'present' END)
 ORDER BY key LIMIT :limit;
 
 -- Found in the order the mirror learned of them: the index yields them so, and stops as soon as the page is full.
@@ -21,7 +22,8 @@ WHERE issue_text MATCH :grams AND :match IS NOT NULL AND issue_text.rowid > :aft
   AND (:epic IS NULL OR issue.epic_key = :epic) AND (:sprint IS NULL OR issue.sprint = :sprint)
   AND (:label IS NULL OR EXISTS (SELECT 1 FROM json_each(issue.labels) AS one WHERE one.value = :label))
   AND (:state IS NULL OR :state = CASE WHEN issue.missing_at IS NOT NULL THEN 'missing'
-    WHEN issue.moved_to IS NOT NULL THEN 'moved' WHEN issue.refreshed_at IS NULL THEN 'imported' ELSE 'present' END)
+    WHEN issue.moved_to IS NOT NULL THEN 'moved' WHEN issue.refreshed_at IS NULL THEN 'imported'
+    WHEN issue.archived_at IS NOT NULL THEN 'archived' ELSE 'present' END)
   AND NOT EXISTS (SELECT 1 FROM json_each(:wholes) AS whole
     WHERE NOT (issue.key || ' ' || coalesce(issue.summary, '') || ' ' || coalesce(issue.description, ''))
       GLOB whole.value)
@@ -39,7 +41,7 @@ WHERE +link = :link AND id > :after AND (key || ' ' || coalesce(summary, '')) GL
   AND (:epic IS NULL OR epic_key = :epic) AND (:sprint IS NULL OR sprint = :sprint)
   AND (:label IS NULL OR EXISTS (SELECT 1 FROM json_each(issue.labels) AS one WHERE one.value = :label))
   AND (:state IS NULL OR :state = CASE WHEN missing_at IS NOT NULL THEN 'missing' WHEN moved_to IS NOT NULL THEN 'moved'
-    WHEN refreshed_at IS NULL THEN 'imported' ELSE 'present' END)
+    WHEN refreshed_at IS NULL THEN 'imported' WHEN archived_at IS NOT NULL THEN 'archived' ELSE 'present' END)
   AND (:globs = '[]' OR NOT EXISTS (SELECT 1 FROM json_each(:globs) AS short
     WHERE NOT (issue.key || ' ' || coalesce(issue.summary, '')) GLOB short.value))
 ORDER BY id LIMIT :limit;

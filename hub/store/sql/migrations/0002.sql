@@ -78,7 +78,8 @@ CREATE TABLE issue (
   id INTEGER PRIMARY KEY, link TEXT NOT NULL DEFAULT 'main', key TEXT NOT NULL, summary TEXT, description TEXT, issue_type TEXT, status TEXT,
   priority TEXT, assignee TEXT, duedate TEXT, planned_start TEXT, planned_end TEXT, labels TEXT, epic_key TEXT,
   sprint TEXT, updated TEXT, refreshed_at TEXT, jira_id TEXT, status_id TEXT, sprint_id INTEGER, created TEXT,
-  reading_began_at TEXT, missing_at TEXT, moved_to TEXT, UNIQUE (link, key));
+  reading_began_at TEXT, missing_at TEXT, moved_to TEXT, archived_at TEXT,
+  UNIQUE (link, key));
 INSERT INTO issue (key, summary, description, issue_type, status, priority, assignee, duedate, planned_start,
     planned_end, labels, epic_key, sprint, updated, refreshed_at)
   SELECT key, summary, description, issue_type, status, priority, assignee, duedate, planned_start,

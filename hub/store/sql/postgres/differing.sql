@@ -53,7 +53,8 @@ WHERE link = :link AND key > :after
   AND (CAST(:epic AS TEXT) IS NULL OR epic_key = :epic) AND (CAST(:sprint AS TEXT) IS NULL OR sprint = :sprint)
   AND (CAST(:label AS TEXT) IS NULL OR jsonb_exists(CAST(coalesce(labels, '[]') AS JSONB), :label))
   AND (CAST(:state AS TEXT) IS NULL OR :state = CASE WHEN missing_at IS NOT NULL THEN 'missing'
-    WHEN moved_to IS NOT NULL THEN 'moved' WHEN refreshed_at IS NULL THEN 'imported' ELSE 'present' END)
+    WHEN moved_to IS NOT NULL THEN 'moved' WHEN refreshed_at IS NULL THEN 'imported'
+    WHEN archived_at IS NOT NULL THEN 'archived' ELSE 'present' END)
 ORDER BY key LIMIT :limit;
 
 -- The words come quoted, as the index of SQLite wants them; here each is looked for in the text, case folded by ICU:
@@ -67,7 +68,8 @@ WHERE link = :link AND id > :after AND CAST(:grams AS TEXT) IS NOT NULL AND CAST
   AND (CAST(:epic AS TEXT) IS NULL OR epic_key = :epic) AND (CAST(:sprint AS TEXT) IS NULL OR sprint = :sprint)
   AND (CAST(:label AS TEXT) IS NULL OR jsonb_exists(CAST(coalesce(labels, '[]') AS JSONB), :label))
   AND (CAST(:state AS TEXT) IS NULL OR :state = CASE WHEN missing_at IS NOT NULL THEN 'missing'
-    WHEN moved_to IS NOT NULL THEN 'moved' WHEN refreshed_at IS NULL THEN 'imported' ELSE 'present' END)
+    WHEN moved_to IS NOT NULL THEN 'moved' WHEN refreshed_at IS NULL THEN 'imported'
+    WHEN archived_at IS NOT NULL THEN 'archived' ELSE 'present' END)
   AND NOT EXISTS (SELECT 1 FROM regexp_matches(:match, '"((?:[^"]|"")+)"', 'g') AS word(found)
     WHERE strpos(lower(concat_ws(' ', key, summary, description) COLLATE "und-x-icu"),
       lower(replace(found[1], '""', '"') COLLATE "und-x-icu")) = 0)
@@ -85,7 +87,8 @@ WHERE link = :link AND id > :after
   AND (CAST(:epic AS TEXT) IS NULL OR epic_key = :epic) AND (CAST(:sprint AS TEXT) IS NULL OR sprint = :sprint)
   AND (CAST(:label AS TEXT) IS NULL OR jsonb_exists(CAST(coalesce(labels, '[]') AS JSONB), :label))
   AND (CAST(:state AS TEXT) IS NULL OR :state = CASE WHEN missing_at IS NOT NULL THEN 'missing'
-    WHEN moved_to IS NOT NULL THEN 'moved' WHEN refreshed_at IS NULL THEN 'imported' ELSE 'present' END)
+    WHEN moved_to IS NOT NULL THEN 'moved' WHEN refreshed_at IS NULL THEN 'imported'
+    WHEN archived_at IS NOT NULL THEN 'archived' ELSE 'present' END)
   AND NOT EXISTS (
     SELECT 1 FROM (
       SELECT CAST(:glob AS TEXT) UNION ALL SELECT json_array_elements_text(CAST(:globs AS JSON))) AS short(glob)

@@ -61,7 +61,8 @@ CREATE TABLE issue (
   key TEXT COLLATE "C" NOT NULL, summary TEXT, description TEXT, issue_type TEXT, status TEXT, priority TEXT,
   assignee TEXT, duedate TEXT, planned_start TEXT, planned_end TEXT, labels TEXT, epic_key TEXT, sprint TEXT,
   updated TEXT, refreshed_at TEXT COLLATE "C", jira_id TEXT, status_id TEXT, sprint_id BIGINT, created TEXT,
-  reading_began_at TEXT, missing_at TEXT, moved_to TEXT, UNIQUE (link, key));
+  reading_began_at TEXT, missing_at TEXT, moved_to TEXT, archived_at TEXT,
+  UNIQUE (link, key));
 CREATE TABLE issue_link (
   link TEXT COLLATE "C" NOT NULL DEFAULT 'main', source TEXT COLLATE "C" NOT NULL, target TEXT COLLATE "C" NOT NULL,
   link_type TEXT COLLATE "C" NOT NULL, jira_id TEXT, managed INTEGER NOT NULL DEFAULT 1,
