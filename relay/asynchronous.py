@@ -26,10 +26,11 @@ class _LoopWaiter(Waiter):
         self._loop = asyncio.get_running_loop()
         self.woken = asyncio.Event()
 
-    def finish(self, reply: Message | None, error: BaseException | None = None) -> None:
-        super().finish(reply, error)
-        if not self._loop.is_closed():
+    def finish(self, reply: Message | None, error: BaseException | None = None) -> bool:
+        first = super().finish(reply, error)
+        if first and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.woken.set)
+        return first
 
 
 class AsyncClient:

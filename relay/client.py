@@ -46,16 +46,18 @@ from relay.state import State, Stored
 _HEAD: Final = TypeAdapter(RequestHead)
 # A request that is answered sooner is never written to the local state: nobody can miss what has come.
 SAVE_AFTER_SECONDS: Final = 0.05
+STRAGGLER_SECONDS: Final = 1.0  # between an outcome's last word and its being there lie two statements of one thread
 
 
 class Waiter:
     """One caller's wait for one reply."""
 
-    __slots__ = ("_done", "acknowledged", "error", "reply")
+    __slots__ = ("_done", "_last_word", "acknowledged", "error", "reply")
 
     def __init__(self) -> None:
         self._done = threading.Lock()  # a bare lock wakes its waiter in a third of an Event's time
         self._done.acquire()
+        self._last_word = threading.Lock()  # taken once: by the outcome, or by a caller who has waited long enough
         self.reply: Message | None = None
         self.error: BaseException | None = None
         self.acknowledged = False
@@ -64,11 +66,17 @@ class Waiter:
         """Whether there is a reply or an error within `seconds`."""
         return self._done.acquire(timeout=min(max(seconds, 0.0), threading.TIMEOUT_MAX))
 
-    def finish(self, reply: Message | None, error: BaseException | None = None) -> None:
-        """Wake the caller; the first word counts."""
-        if self.reply is None and self.error is None:
-            self.reply, self.error = reply, error
-            self._done.release()
+    def finish(self, reply: Message | None, error: BaseException | None = None) -> bool:
+        """Wake the caller; the first word counts. `False`: somebody else had it, the caller may be gone."""
+        if not self._last_word.acquire(blocking=False):
+            return False
+        self.reply, self.error = reply, error
+        self._done.release()
+        return True
+
+    def abandon(self) -> bool:
+        """The caller leaves. `False`: an outcome came first, and is his in a moment."""
+        return self._last_word.acquire(blocking=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +126,7 @@ class ClientExchange:
 
     def open(self, state: State, link: Link, beacon: Beacon) -> None:
         self._state, self._link = state, link
+        self._saved.clear()
 
     def handle(self, item: Any, now: float) -> None:
         match item:
@@ -164,10 +173,12 @@ class ClientExchange:
             self._save_by = min(self._save_by, now + SAVE_AFTER_SECONDS)
 
     def _give(self, reply: Message) -> None:
-        if self._unsaved.pop(reply.id, None) is None and reply.id in self._saved:
-            self._answered.add(reply.id)
+        given = False
         for waiter in self._asking.reply(reply.id):
-            waiter.finish(reply)
+            given |= waiter.finish(reply)
+        # Where everybody has left the request is kept: `RelayTimeout` promised that it can be resumed.
+        if given and self._unsaved.pop(reply.id, None) is None and reply.id in self._saved:
+            self._answered.add(reply.id)
 
     def prepare(self, now: float) -> bool:
         if now < self._save_by:
@@ -342,13 +353,14 @@ class Client:
 
     def give_up(self, pending: Pending) -> None:
         """Nobody waits for it any more."""
+        pending.waiter.abandon()
         self._driver.submit(_GiveUp(pending.request_id, pending.waiter))
 
     def outcome(self, pending: Pending, timeout: float, *, waited: bool) -> Reply:
         """What came of it: `waited` successfully, or until the timeout."""
         request_id, waiter = pending.request_id, pending.waiter
-        if not waited:
-            self.give_up(pending)
+        if not waited and not waiter.wait(0.0 if waiter.abandon() else STRAGGLER_SECONDS):
+            self._driver.submit(_GiveUp(request_id, waiter))
             raise self._silence(request_id, waiter, timeout)
         if waiter.error is not None:
             raise waiter.error
