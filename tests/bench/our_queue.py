@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hub.service import Service
 from hub.service.plans import PlanWish
-from hub.store.connection import Database
+from hub.store.connection import AnyDatabase, Database
 from protocol.messages import ClaimRequest, Report
 from relay.clock import SystemClock, SystemIds
 from tests.bench.queue_contenders import COMMAND, RESULT, SMALL, Durable
@@ -18,13 +18,12 @@ AGENT: Final = ClaimRequest(agent_version=3, session="bench", host="bench")
 WISH: Final = {"type": "ensure_fields", **json.loads(COMMAND)}
 
 
-class OurQueue:
+class OurCycle:
     """A batch of one command, its claim and its report; each under an idempotency key, as the agent sends them."""
 
-    def __init__(self, root: Path, durable: Durable) -> None:
-        self._path = root / "hub.sqlite"
-        self._database = Database(self._path, synchronous=durable)
-        self._service = Service(self._database, clock=SystemClock(), ids=SystemIds())
+    def __init__(self, database: AnyDatabase) -> None:
+        self._database = database
+        self._service = Service(database, clock=SystemClock(), ids=SystemIds())
         self._key = 0
 
     def _next_key(self) -> str:
@@ -47,6 +46,17 @@ class OurQueue:
         """Every batch ends with a reading: take it, so that the next claim finds the next command of the bench."""
         ticket = self.claim()
         self._service.report(LINK, ticket, Report(status="done", result={"missing": ["AURORA-7"]}, delivery=1))
+
+    def close(self) -> None:
+        self._database.close()
+
+
+class OurQueue(OurCycle):
+    """The same in a SQLite file, with large batches, a mirror, and tables filled from outside."""
+
+    def __init__(self, root: Path, durable: Durable) -> None:
+        self._path = root / "hub.sqlite"
+        super().__init__(Database(self._path, synchronous=durable))
 
     def create(self, count: int) -> None:
         """One batch of many commands, validated and stored."""
@@ -84,9 +94,6 @@ class OurQueue:
         _copies(connection, newest, waiting, 1_000 + finished)
         connection.execute("COMMIT")
         connection.close()
-
-    def close(self) -> None:
-        self._database.close()
 
 
 def _copies(connection: sqlite3.Connection, row: sqlite3.Row, count: int, first: int) -> None:

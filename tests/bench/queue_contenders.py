@@ -16,14 +16,19 @@ SMALL: Final = json.dumps({"key": "AURORA-7", "summary": "x" * 60})  # a finishe
 RESULT: Final = json.dumps({"key": "AURORA-7", "changed": ["description"]})
 
 
-class Queue(Protocol):
+class Cycle(Protocol):
     """What every contender can do; a ticket names the claimed command."""
 
     def enqueue(self) -> None: ...
     def claim(self) -> Any: ...
     def report(self, ticket: Any) -> None: ...
-    def fill(self, finished: int, waiting: int) -> None: ...
     def close(self) -> None: ...
+
+
+class Queue(Cycle, Protocol):
+    """One whose tables can be filled, to see whether it slows down as they grow."""
+
+    def fill(self, finished: int, waiting: int) -> None: ...
 
 
 def _tune(connection: sqlite3.Connection, durable: Durable) -> None:

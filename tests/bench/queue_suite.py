@@ -1,29 +1,36 @@
-"""`make bench ONLY=queue`: the durable cycle of a command, its growth and large batches, beside raw sqlite3 and peers.
+"""`make bench ONLY=queue`: the durable cycle of a command, its growth and large batches, beside floors and peers.
 
-Each database has its section of contenders (`DATABASES`): the floor first, then the peers, ours last.
+The cycle is run on SQLite and on PostgreSQL: the floor first, then the peers, ours last.
 """
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from tests.bench import postgres_contenders as postgres
 from tests.bench.catalogue import installed
 from tests.bench.measuring import median, middle_ratio, scratch, settle, told
-from tests.bench.our_queue import OurQueue
-from tests.bench.queue_contenders import CONTENDERS, FLOOR, Durable, Queue
+from tests.bench.our_queue import OurCycle, OurQueue
+from tests.bench.queue_contenders import CONTENDERS, FLOOR, Cycle, Durable, Queue
 from tests.bench.reporting import Figure, Target
 
 OURS: Final = "ours"
 STEPS: Final = ("enqueue", "claim", "report")
+WARM_UP: Final = 10  # statements are prepared by then
 FEW: Final = 200
 SMALL_TABLE: Final = 1_000
 CYCLE: Final = {
     "full": "durable enqueue → claim → report, SQLite FULL",
     "normal": "enqueue → claim → report, SQLite NORMAL",
 }
+POSTGRES_CYCLE: Final = {
+    "full": "durable enqueue → claim → report, PostgreSQL",
+    "normal": "the same, PostgreSQL with synchronous_commit off",
+}
+POSTGRES_FLOOR: Final = "raw psycopg, SKIP LOCKED"
 GROWTH: Final = "claim, SQLite NORMAL"
 BATCH: Final = "one batch, SQLite FULL"
 
@@ -46,8 +53,9 @@ QUICK: Final = Plan(2, 5, 2_000, 1_000, 5, 1)
 
 def figures(*, quick: bool) -> list[Figure]:
     plan = QUICK if quick else FULL
-    found = cycles(plan, "full", Target("queue cycle against raw sqlite3, FULL", "≤", 1.15))
-    found += cycles(plan, "normal", Target("queue cycle against raw sqlite3, NORMAL", "≤", 2.5))
+    found = sqlite_cycles(plan, "full", Target("queue cycle against raw sqlite3, FULL", "≤", 1.15))
+    found += sqlite_cycles(plan, "normal", Target("queue cycle against raw sqlite3, NORMAL", "≤", 2.5))
+    found += postgres_cycles(plan)
     found += growth(plan, "finished", plan.finished, lambda size: (size, FEW))
     found += growth(plan, "waiting", plan.waiting, lambda size: (0, size))
     return found + large_batch(plan)
@@ -78,18 +86,11 @@ def timed(work: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
 # --- the cycle
 
 
-def cycles(plan: Plan, durable: Durable, target: Target) -> list[Figure]:
-    took: dict[str, list[dict[str, float]]] = {name: [] for name in _contenders()}
+def sqlite_cycles(plan: Plan, durable: Durable, target: Target) -> list[Figure]:
     with scratch() as root, contextlib.ExitStack() as stack:
-        queues = {name: stack.enter_context(_opened(name, root, durable)) for name in took}
-        for queue in queues.values():
-            _cycles(queue, 5)
-        for number in range(plan.blocks):
-            told(f"queue: {durable}, block {number + 1} of {plan.blocks}")
-            for name, queue in queues.items():
-                settle()
-                took[name].append(_cycles(queue, plan.cycles))
-    found = [_cycle_figure(name, took, durable, target) for name in took]
+        queues = {name: stack.enter_context(_opened(name, root, durable)) for name in _contenders()}
+        took = _blocks(plan, f"SQLite {durable.upper()}", queues)
+    found = [_cycle_figure(CYCLE[durable], name, took, FLOOR, target) for name in took]
     best = min((figure for figure in found if figure.kind == "peer"), key=lambda figure: figure.value, default=None)
     if best is not None:
         ahead = Target(f"queue cycle against the best peer, {durable.upper()}", "≤", 1)
@@ -102,7 +103,43 @@ def cycles(plan: Plan, durable: Durable, target: Target) -> list[Figure]:
     return found
 
 
-def _cycles(queue: Any, count: int) -> dict[str, float]:
+def postgres_cycles(plan: Plan) -> list[Figure]:
+    """On a server of the bench's own; where none can be started, a row that says so."""
+    missing = postgres.missing()
+    if missing is not None:
+        note = f"not measured: {missing}"
+        return [Figure(POSTGRES_CYCLE["full"], OURS, "ours", float("nan"), "ms", note=note)]
+    found: list[Figure] = []
+    targets: dict[Durable, Target | None] = {
+        "full": Target("queue cycle against raw psycopg, PostgreSQL", "≤", 1.3),
+        "normal": None,  # for comparison: no hub runs so
+    }
+    with postgres.server() as url:
+        for durable, target in targets.items():
+            with contextlib.ExitStack() as stack:
+                queues = {
+                    name: stack.enter_context(postgres.opened(made, url, durable))
+                    for name, made in ((POSTGRES_FLOOR, postgres.RawPsycopg), (OURS, postgres.our_queue))
+                }
+                took = _blocks(plan, f"PostgreSQL {durable.upper()}", queues)
+            found += [_cycle_figure(POSTGRES_CYCLE[durable], name, took, POSTGRES_FLOOR, target) for name in took]
+    return found
+
+
+def _blocks(plan: Plan, where: str, queues: Mapping[str, Cycle]) -> dict[str, list[dict[str, float]]]:
+    """Every contender's medians, block by block, all of them in each block."""
+    took: dict[str, list[dict[str, float]]] = {name: [] for name in queues}
+    for queue in queues.values():
+        _cycles(queue, WARM_UP)
+    for number in range(plan.blocks):
+        told(f"queue: {where}, block {number + 1} of {plan.blocks}")
+        for name, queue in queues.items():
+            settle()
+            took[name].append(_cycles(queue, plan.cycles))
+    return took
+
+
+def _cycles(queue: Cycle, count: int) -> dict[str, float]:
     """The median milliseconds of each step. One command at a time, as the hub hands them out."""
     steps: dict[str, list[float]] = {step: [] for step in STEPS}
     for _ in range(count):
@@ -110,7 +147,7 @@ def _cycles(queue: Any, count: int) -> dict[str, float]:
         milliseconds, ticket = timed(queue.claim)
         steps["claim"].append(milliseconds)
         steps["report"].append(timed(queue.report, ticket)[0])
-        if isinstance(queue, OurQueue):
+        if isinstance(queue, OurCycle):
             queue.tidy()
     return {step: median(values) for step, values in steps.items()}
 
@@ -119,12 +156,14 @@ def _sums(blocks: list[dict[str, float]]) -> list[float]:
     return [sum(block.values()) for block in blocks]
 
 
-def _cycle_figure(name: str, took: dict[str, list[dict[str, float]]], durable: Durable, target: Target) -> Figure:
+def _cycle_figure(
+    measurement: str, name: str, took: dict[str, list[dict[str, float]]], floor: str, target: Target | None
+) -> Figure:
     sums = _sums(took[name])
-    ratio = middle_ratio(zip(sums, _sums(took[FLOOR]), strict=True))
+    ratio = middle_ratio(zip(sums, _sums(took[floor]), strict=True))
     note = ", ".join(f"{step} {median(block[step] for block in took[name]):.3g}" for step in STEPS)
-    kind, goal = ("ours", target) if name == OURS else ("floor" if name == FLOOR else "peer", None)
-    return Figure(CYCLE[durable], name, kind, median(sums), "ms", median(_sums(took[FLOOR])), ratio, note, goal)
+    kind, goal = ("ours", target) if name == OURS else ("floor" if name == floor else "peer", None)
+    return Figure(measurement, name, kind, median(sums), "ms", median(_sums(took[floor])), ratio, note, goal)
 
 
 # --- growth

@@ -4,6 +4,7 @@ import os
 import pwd
 import shutil
 import socket
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-OPTIONS: Final = "-c fsync=off -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=200"
+OPTIONS: Final = "-c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=200"
 
 
 def programs() -> Path | None:
@@ -44,12 +45,19 @@ def _as_whom() -> dict[str, Any]:
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
+def _reachable(folder: Path) -> Path:
+    """`folder`, or where it is closed to the server's user, a folder for everybody."""
+    closed = os.getuid() == 0 and any(not place.stat().st_mode & stat.S_IXOTH for place in (folder, *folder.parents))
+    return Path("/tmp") if closed else folder
+
+
 @contextmanager
-def postgres_server() -> Iterator[str]:
-    """The URL of its database `postgres`."""
+def postgres_server(*, durable: bool = False) -> Iterator[str]:
+    """The URL of its database `postgres`; `durable` where the time of a commit matters, and so its fsync."""
     binaries = programs()
     assert binaries is not None
-    folder = Path(tempfile.mkdtemp(prefix="bridge-pg-"))
+    folder = Path(tempfile.mkdtemp(prefix="bridge-pg-", dir=_reachable(Path(tempfile.gettempdir()))))
+    options = f"{OPTIONS} -c fsync={'on' if durable else 'off'}"
     who = _as_whom()
     if who:
         os.chown(folder, who["user"], who["group"])
@@ -60,7 +68,7 @@ def postgres_server() -> Iterator[str]:
     make = [binaries / "initdb", "-D", data, "-A", "trust", "-U", "hub", "-E", "UTF8", "--no-sync"]
     try:
         subprocess.run(make, **run)
-        start = [binaries / "pg_ctl", "-D", data, "-w", "-l", log, "-o", f"{OPTIONS} -c port={port}", "start"]
+        start = [binaries / "pg_ctl", "-D", data, "-w", "-l", log, "-o", f"{options} -c port={port}", "start"]
         subprocess.run(start, **run)
         try:
             yield f"postgresql://hub@127.0.0.1:{port}/postgres"
