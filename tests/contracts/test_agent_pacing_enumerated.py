@@ -17,6 +17,7 @@ from protocol.commands import DEFAULT_GAPS
 from tests.conftest import PROFILE
 from tests.contracts.agent_world import AgentWorld, Killed
 from tests.contracts.test_agent_killed import COMMANDS
+from tests.promised import Covered
 
 HALF_A_CALL = 0.2
 DOWN = (0.0, 5.0, 40.0, 130.0)
@@ -177,8 +178,11 @@ def chosen(point: int) -> list[tuple[float, float, str]]:
     return [after for number, after in numbered if not number % EVERY]
 
 
+@pytest.mark.part("T9")
 @pytest.mark.parametrize("command_type", COMMANDS)
-def test_no_call_of_any_restart_is_early_and_nothing_is_written_twice(command_type: str, tmp_path: Path) -> None:
+def test_no_call_of_any_restart_is_early_and_nothing_is_written_twice(
+    command_type: str, tmp_path: Path, covered: Covered
+) -> None:
     points, writes = calm(tmp_path / "calm", command_type)
     short: list[Any] = []
     for point in range(points):
@@ -194,6 +198,7 @@ def test_no_call_of_any_restart_is_early_and_nothing_is_written_twice(command_ty
             assert writes_of(world) == writes, case
         world.jira.close()
     assert short == []
+    covered("T9", sum(len(chosen(point)) for point in range(points)))
 
 
 def test_there_are_enough_of_them(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.conftest import PROFILE
 from tests.faces.plain_queue import PlainQueue, is_sound, with_reading
 from tests.faces.small_hub import SmallHub, hub_on
+from tests.promised import Covered
 
 EXAMPLES, STEPS = {"quick": (20, 20), "ci": (300, 50)}.get(PROFILE, (20_000, 100))
 NUMBER = count(1)
@@ -69,6 +70,7 @@ class QueueMachine(RuleBasedStateMachine):
     """A link of its own for each run: the hub goes on, and other links are none of its business."""
 
     hub: SmallHub
+    runs = 0
 
     def __init__(self) -> None:
         super().__init__()
@@ -250,6 +252,7 @@ class QueueMachine(RuleBasedStateMachine):
         assert there == here
 
     def teardown(self) -> None:
+        type(self).runs += 1
         counts = self.hub.service.status(self.link)["counts"]
         for status in counts:
             assert counts[status] == sum(c.status == status for c in self.plain.commands.values()), status
@@ -265,9 +268,11 @@ def hub(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         yield stack.enter_context(hub_on(request.param, request, folder))
 
 
-def test_the_api_does_what_the_plain_queue_does(hub: SmallHub) -> None:
+@pytest.mark.part("T10")
+def test_the_api_does_what_the_plain_queue_does(hub: SmallHub, covered: Covered) -> None:
+    machine = type("MachineOnThisHub", (QueueMachine,), {"hub": hub})
     run_state_machine_as_test(
-        type("MachineOnThisHub", (QueueMachine,), {"hub": hub}),
+        machine,
         settings=settings(
             max_examples=EXAMPLES,
             stateful_step_count=STEPS,
@@ -275,3 +280,4 @@ def test_the_api_does_what_the_plain_queue_does(hub: SmallHub) -> None:
             suppress_health_check=list(HealthCheck),
         ),
     )
+    covered("T10", machine.runs)

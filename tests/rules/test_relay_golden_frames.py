@@ -9,6 +9,7 @@ from relay.errors import NotAFrame
 from relay.frames import frame_from
 from relay.names import FrameName
 from relay.sealing import unsealed
+from tests.promised import Covered
 from tests.rules.golden_frames import AGENT, EPOCH, GOLDEN, LINK
 
 DIGESTS = {
@@ -51,14 +52,17 @@ def test_a_golden_frame_reads_back_and_is_byte_for_byte_what_it_was(which: str) 
     assert hashlib.sha256(found.data).hexdigest()[:16] == DIGESTS[which]
 
 
+@pytest.mark.part("T7")
 @pytest.mark.parametrize("which", GOLDEN)
-def test_no_truncation_is_accepted(which: str) -> None:
+def test_no_truncation_is_accepted(which: str, covered: Covered) -> None:
     data = GOLDEN[which].data
     assert [length for length in range(len(data)) if not refused(data[:length], which)] == []
+    covered("T7", len(data))
 
 
+@pytest.mark.part("T7")
 @pytest.mark.parametrize("which", GOLDEN)
-def test_no_single_bit_flip_is_accepted(which: str) -> None:
+def test_no_single_bit_flip_is_accepted(which: str, covered: Covered) -> None:
     data = bytearray(GOLDEN[which].data)
     accepted = []
     for position in range(len(data)):
@@ -68,6 +72,7 @@ def test_no_single_bit_flip_is_accepted(which: str) -> None:
                 accepted.append((position, bit))
             data[position] ^= 1 << bit
     assert accepted == []
+    covered("T7", 8 * len(data))
 
 
 @pytest.mark.parametrize("which", GOLDEN)

@@ -18,6 +18,7 @@ from protocol.messages import TERMINAL, Delivery, Status
 FIXES: Final = frozenset(
     {
         "settle window",  # no second creation before the first has landed and the index shows it
+        "remembered creations",  # the settle window holds for a retry of the same root too
         "identity",  # the root's mark on the issue, not its summary
         "look-up",  # of a creation whose command was closed meanwhile
         "late results",  # what is reported too late is kept
@@ -62,6 +63,7 @@ class State:
     stored: frozenset[tuple[Any, ...]] = frozenset()
     issues: tuple[tuple[int, bool], ...] = ()  # the root it was made for, and whether the index shows it
     flying: tuple[int, ...] = ()
+    begun: frozenset[int] = frozenset()  # roots the agent remembers to have begun a creation for
     next_request: int = 0
     left: tuple[int, ...] = ()
     wrong: str = ""
@@ -196,11 +198,14 @@ class Search:
 
     def _search(self, state: State) -> Iterator[tuple[str, State]]:
         agent = state.agent
+        assert agent.command is not None
         settled = not state.flying and all(shown for _, shown in state.issues)
+        root = state.commands[agent.command].root
+        tried = agent.began or (root in state.begun and "remembered creations" in self.fixes)
         found = self._ours(state)
         if found is not None:
             yield "the search finds it", replace(state, agent=replace(agent, stage="done", key=found))
-        elif settled or not agent.began or "settle window" not in self.fixes:
+        elif settled or not tried or "settle window" not in self.fixes:
             yield "the search finds nothing", replace(state, agent=replace(agent, stage="searched"))
 
     def _recheck(self, state: State) -> Iterator[tuple[str, State]]:
@@ -216,6 +221,7 @@ class Search:
         assert agent.command is not None
         command = state.commands[agent.command]
         began = replace(agent, began=True)
+        state = replace(state, begun=state.begun | {command.root})
         # Between the hub's last word and the write one round trip may pass, and no more.
         wrong = "" if command.status == "claimed" or "re-check" in self.fixes else "written after it was closed"
         shown = "lag" not in self.faults
@@ -365,6 +371,7 @@ HOLES: Final[dict[str, tuple[dict[str, int], tuple[int, ...], str]]] = {
     "H1": ({"lag": 1, "crash": 1}, (0,), "settle window"),
     "H2": ({"slow": 1}, (0,), "settle window"),
     "H3": ({"slow": 1, "crash": 1, "cancel": 1, "retry": 1}, (0,), "settle window"),
+    "a retry while the index lags": ({"lag": 1, "cancel": 1, "retry": 1}, (0,), "remembered creations"),
     "H6": ({}, (0, 1), "identity"),
     "H7": ({"timeout": 3}, (0,), "one id for a claim"),
     "H10": ({"hub crash": 3, "timeout": 3}, (0,), "stored answers"),

@@ -7,6 +7,7 @@ from functools import lru_cache
 import pytest
 
 from hub.lifecycle import MOVES as LIFECYCLE
+from tests.promised import Covered
 from tests.simulation.faults import ALL
 from tests.simulation.swarm import Outcome, run_seed
 from tests.simulation.world import HOUR, Plan
@@ -30,30 +31,39 @@ def outcomes() -> tuple[Outcome, ...]:
     return tuple(run_seed(seed) for seed in range(1, WORLDS + 1))
 
 
+@pytest.mark.part("T2", "T3")
 @pytest.mark.timeout(1_200)
-def test_every_promise_holds_in_random_worlds() -> None:
+def test_every_promise_holds_in_random_worlds(covered: Covered) -> None:
     assert [one.broken for one in outcomes() if one.broken] == []
+    covered("T2", sum(one.hours for one in outcomes()))
+    covered("T3", len(outcomes()))
 
 
+@pytest.mark.part("T2", "T3")
 @pytest.mark.parametrize("seed", range(1, TWICE + 1))
-def test_the_same_seed_is_the_same_run(seed: int) -> None:
+def test_the_same_seed_is_the_same_run(seed: int, covered: Covered) -> None:
     first, again = (run_seed(seed, plan=SHORT, seconds=0.25 * HOUR) for _ in range(2))
     assert (first.digest, first.broken) == (again.digest, ())
+    covered("T2", first.hours)
+    covered("T3", 1)
 
 
-def test_a_calm_world_runs_ten_thousand_times_as_fast_as_the_real_one() -> None:
+@pytest.mark.part("T2")
+def test_a_calm_world_runs_ten_thousand_times_as_fast_as_the_real_one(covered: Covered) -> None:
     """Measured and printed; what a busy machine makes of it fails nobody."""
     one = run_seed(0, plan=Plan(batch_every=12 * HOUR), seconds=CALM_HOURS * HOUR)
     speed = one.hours * HOUR / one.seconds
     print(f"\n{one.hours:.0f} simulated hours at {speed:.0f} times real time (wanted: {WANTED_SPEED})")
     assert one.broken == ()
+    covered("T2", one.hours)
 
 
 # Of the long run: a few worlds reach not everything, and the storms that would are not all at rest yet (seed 501).
 if PROFILE == "soak":
 
+    @pytest.mark.part("T13")
     @pytest.mark.timeout(1_800)
-    def test_sometimes_everything_happens() -> None:
+    def test_sometimes_everything_happens(covered: Covered) -> None:
         """The counters: each status and move reached, each fault injected, each fault met by a command in flight."""
         faults, statuses, moves, states = (Counter[object]() for _ in range(4))
 
@@ -75,3 +85,4 @@ if PROFILE == "soak":
         assert ALL - faults.keys() == set(), "faults that never struck"
         assert MOVES - moves.keys() == set(), "moves that were never made"
         assert {"done", "failed", "cancelled", "skipped"} - statuses.keys() == set()
+        covered("T13", len(faults) + len(statuses) + len(moves) + len(states))
