@@ -9,6 +9,7 @@ import pytest
 from protocol.commands import DEFAULT_GAPS
 from tests.conftest import PROFILE
 from tests.contracts.agent_world import AgentWorld, Killed
+from tests.promised import Covered
 
 COMMANDS: dict[str, dict[str, Any]] = {
     "ensure_issue": {"temp_key": "new:1", "summary": "Отчёт", "epic_key": "AURORA-1530", "identity": "jh:a:40"},
@@ -87,10 +88,15 @@ def _is_learning(path: str) -> bool:
     return path.endswith(("/field", "/priority", "/issueLinkType", "/issuetypes", "/myself"))
 
 
+@pytest.mark.part("T4")
 @pytest.mark.parametrize("afterwards", AFTERWARDS, ids=str)
 @pytest.mark.parametrize("command_type", COMMANDS)
 def test_killed_anywhere_it_writes_once_keeps_the_gap_and_ends_done(
-    command_type: str, afterwards: str, calm: dict[str, tuple[int, list[tuple[str, str]]]], tmp_path: Path
+    command_type: str,
+    afterwards: str,
+    calm: dict[str, tuple[int, list[tuple[str, str]]]],
+    tmp_path: Path,
+    covered: Covered,
 ) -> None:
     after = AFTERWARDS[afterwards]
     points, writes = calm[command_type]
@@ -107,6 +113,7 @@ def test_killed_anywhere_it_writes_once_keeps_the_gap_and_ends_done(
         assert list(broken_gaps(world, command_type)) == [], at
         world.jira.close()
         world.journal.close()
+    covered("T4", len(range(0, points, EVERY)), of=points)
 
 
 @pytest.mark.parametrize("command_type", COMMANDS)

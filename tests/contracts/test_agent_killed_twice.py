@@ -13,6 +13,7 @@ from tests.conftest import PROFILE
 from tests.contracts.agent_world import Killed
 from tests.contracts.test_agent_killed import COMMANDS
 from tests.contracts.test_agent_pacing_enumerated import Paced, calm, crashed_at, writes_of
+from tests.promised import Covered
 
 # (command, every so-manieth pair in CI, the index lags): creating is where a second effect hurts most.
 PAIRS: list[tuple[str, int, float]] = [
@@ -47,9 +48,10 @@ def ends(world: Paced) -> None:
     world.journal.close()
 
 
+@pytest.mark.part("T4")
 @pytest.mark.parametrize(("command_type", "every", "lag"), PAIRS, ids=str)
 def test_killed_twice_it_writes_once_keeps_the_gap_and_ends(
-    command_type: str, every: int, lag: float, tmp_path: Path
+    command_type: str, every: int, lag: float, tmp_path: Path, covered: Covered
 ) -> None:
     points, writes = calm(tmp_path / "calm", command_type)
     step = every * FURTHER
@@ -70,3 +72,5 @@ def test_killed_twice_it_writes_once_keeps_the_gap_and_ends(
         world.jira.close()
     assert short == []
     assert pairs >= points // step // FIRSTS
+    # All pairs are promised of creations alone; what is met of the others comes on top.
+    covered("T4", pairs, of=pairs * FIRSTS * FURTHER)

@@ -15,6 +15,7 @@ from hub.service.answers import Answer
 from hub.store.connection import Database
 from protocol.messages import ClaimRequest, Report
 from tests.faces.small_hub import creation, fields, link
+from tests.promised import Covered
 from tests.simulation.clock import SimulatedClock, SimulatedIds
 
 AGENT = ClaimRequest(agent_version=3, session="s1", host="vm")
@@ -162,8 +163,11 @@ def run_cut(prepared: Path, path: Path, name: str, left: int | None) -> tuple[Du
     return dump(path), passed
 
 
+@pytest.mark.part("T5")
 @pytest.mark.parametrize("name", sorted(WORK))
-def test_a_cut_at_any_statement_leaves_what_was_or_what_is_to_be(prepared: Path, tmp_path: Path, name: str) -> None:
+def test_a_cut_at_any_statement_leaves_what_was_or_what_is_to_be(
+    prepared: Path, tmp_path: Path, name: str, covered: Covered
+) -> None:
     path = tmp_path / "hub.sqlite"
     whole, statements = run_cut(prepared, path, name, None)
     nothing, _ = run_cut(prepared, path, name, 0)
@@ -177,11 +181,13 @@ def test_a_cut_at_any_statement_leaves_what_was_or_what_is_to_be(prepared: Path,
     # As many states as transactions that change something: one for most, more where the work is several requests.
     transactions = {"a claim that gives up": 3, "a plan applied": 2, "a reading in parts": 6}.get(name, 1)
     assert len(seen) == transactions + 1
+    covered("T5", statements)
 
 
+@pytest.mark.part("T5")
 @pytest.mark.parametrize("name", ["a batch", "a redelivery", "a report", "a report of a failed one"])
 def test_the_same_request_after_a_cut_has_its_effect_once_and_gets_the_same_bytes(
-    prepared: Path, tmp_path: Path, name: str
+    prepared: Path, tmp_path: Path, name: str, covered: Covered
 ) -> None:
     path = tmp_path / "hub.sqlite"
     whole, statements = run_cut(prepared, path, name, None)
@@ -192,3 +198,4 @@ def test_the_same_request_after_a_cut_has_its_effect_once_and_gets_the_same_byte
         with closing(Database(path, synchronous="normal")) as database:
             assert WORK[name](service_on(database)) == wanted
         assert dump(path)["command"] == whole["command"]
+    covered("T5", statements + 1)

@@ -20,6 +20,7 @@ from hub.store.schema import SCHEMA_VERSION, migrate, schema_version
 from hub.upkeep import migrate_home
 from tests.conftest import PROFILE
 from tests.contracts.old_bases import Base, columns_of, filled_base, old_bases, rows_of, write_base
+from tests.promised import Covered
 from tests.simulation.clock import SimulatedClock
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +37,10 @@ def version_of(path: Path) -> int:
         return schema_version(connection)
 
 
-def test_killed_at_any_point_the_base_has_one_schema_or_the_other_and_the_next_start_ends_it(tmp_path: Path) -> None:
+@pytest.mark.part("T5")
+def test_killed_at_any_point_the_base_has_one_schema_or_the_other_and_the_next_start_ends_it(
+    tmp_path: Path, covered: Covered
+) -> None:
     base = tmp_path / "base.sqlite"
     write_base(base, filled_base())
     columns, before = columns_of(base), rows_of(base)
@@ -57,6 +61,7 @@ def test_killed_at_any_point_the_base_has_one_schema_or_the_other_and_the_next_s
         report = migrate_home(load_settings(home), SimulatedClock())
         assert (report["migrated"], report["schema_after"]) == (version == 1, SCHEMA_VERSION)
         assert rows_of(path, columns) == before, home.name
+    covered("T5", points)
 
 
 class CutConnection:
@@ -85,11 +90,24 @@ def cut_database(statements: int) -> type[Database]:
     return Cut
 
 
-@given(base=old_bases(), statements=st.integers(0, 80))
+@pytest.mark.part("T11")
 def test_any_base_of_schema_1_keeps_every_column_of_every_row(
-    tmp_path_factory: pytest.TempPathFactory, base: Base, statements: int
+    tmp_path_factory: pytest.TempPathFactory, covered: Covered
 ) -> None:
-    folder = tmp_path_factory.mktemp("base")
+    met = 0
+
+    @given(base=old_bases(), statements=st.integers(0, 80))
+    def kept(base: Base, statements: int) -> None:
+        nonlocal met
+        keeps_every_row(tmp_path_factory.mktemp("base"), base, statements)
+        met += 1
+
+    kept()
+    covered("T11", met)
+
+
+def keeps_every_row(folder: Path, base: Base, statements: int) -> None:
+    """The migration of this base is cut short after so many statements, and ended by the next start."""
     path = folder / "hub.sqlite"
     write_base(path, base)
     columns, before = columns_of(path), rows_of(path)

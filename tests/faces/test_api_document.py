@@ -16,6 +16,7 @@ from tests.conftest import PROFILE
 from tests.faces.filled_mirror import fill
 from tests.faces.running_hub import RunningHub, running_hub
 from tests.faces.small_hub import SmallHub
+from tests.promised import Covered
 
 CASES: Final = {"quick": 300, "ci": 5_000}.get(PROFILE, 50_000)
 ROUNDS: Final = 20  # a bound, far above what is ever needed
@@ -70,8 +71,9 @@ def cases_answered(strategy: Any, headers: dict[str, str], most: int) -> int:
     return asked
 
 
+@pytest.mark.part("T8")
 @pytest.mark.timeout(1500)  # 5,000 cases where everything is required
-def test_every_case_the_document_allows_or_forbids_gets_a_documented_answer(served: Served) -> None:
+def test_every_case_the_document_allows_or_forbids_gets_a_documented_answer(served: Served, covered: Covered) -> None:
     """No 5xx but the documented ones' own cause, no status that is not in the document; counted, not sampled."""
     strategies = [
         operation.as_strategy(generation_mode=mode)
@@ -86,6 +88,7 @@ def test_every_case_the_document_allows_or_forbids_gets_a_documented_answer(serv
             served.service.change_settings("main", {"paused": False})  # a paused link answers claims with 503, rightly
             asked += cases_answered(strategy, served.headers, each)
     assert asked >= CASES
+    covered("T8", asked)
 
 
 def test_the_document_tells_bodies_refusals_and_the_token(served: Served) -> None:

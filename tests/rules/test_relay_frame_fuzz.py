@@ -14,6 +14,7 @@ from relay.parts import MAX_UNFINISHED, Assembly
 from relay.profile import Profile
 from relay.sealing import sealed
 from tests.conftest import PROFILE
+from tests.promised import Covered
 from tests.rules.frame_fuzz import hostile_frame
 from tests.rules.golden_frames import HUB, LINK, PEER, READING
 
@@ -81,7 +82,8 @@ def fuzzed(reader: Reader, numbers: range) -> None:
             raise
 
 
-def test_hostile_frames_have_declared_outcomes_alone_and_leave_nothing_growing() -> None:
+@pytest.mark.part("T8")
+def test_hostile_frames_have_declared_outcomes_alone_and_leave_nothing_growing(covered: Covered) -> None:
     reader, traced = Reader(), min(ROUNDS // 10, 4_000)
     tracemalloc.start()
     try:
@@ -99,6 +101,7 @@ def test_hostile_frames_have_declared_outcomes_alone_and_leave_nothing_growing()
         reader.outcomes[outcome] > ROUNDS // 500
         for outcome in ("refused", "of another link or side", "senseless", "taken in")
     ), reader.outcomes
+    covered("T8", ROUNDS)
 
 
 @pytest.mark.parametrize("depth", [10, 1_000, 100_000])
