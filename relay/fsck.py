@@ -7,6 +7,7 @@ from relay.beacon import Beacon, beacon_from
 from relay.errors import FrameGone, FrameUnfit, NotAFrame
 from relay.folder import LocalFolder
 from relay.frames import PEER_OF, Frame, Side, frame_from
+from relay.holding import machine_folder
 from relay.leftovers import leftovers
 from relay.link import Me, Peer
 from relay.names import FrameName, frame_name
@@ -38,7 +39,7 @@ def inspect(folder: Path, side: Side, *, state_dir: Path | None, clock: Clock, r
     """
     place = LocalFolder(folder, side, clock)
     beacon = beacon_from(place.beacon())
-    state = State(state_dir or default_state_folder(), beacon, side, "full", clock)
+    state = State(state_dir or default_state_folder(), beacon, side, "full", clock, machine_folder())
     try:
         keys = keys_of(state, beacon.link, side, None)
         me = with_keys(Me(beacon.link, side, "", state.life() + 1), keys)

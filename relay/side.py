@@ -24,7 +24,7 @@ from relay.looking import Lookout
 from relay.measured import Measured, fitting_profile, measured_of, refuse_unsafe
 from relay.names import AnyName
 from relay.pairing import keys_of, pairing_problem, with_keys
-from relay.places import folder_and_bell
+from relay.places import folder_and_bell, machine_of
 from relay.profile import PROTOCOL, Profile
 from relay.quarantine import Quarantine
 from relay.state import State, default_state_folder
@@ -215,7 +215,8 @@ class SideDriver:
         if not beacon.speaks(PROTOCOL):
             raise ProtocolMismatch(f"link {beacon.name} speaks protocols {beacon.protocol}, this side {PROTOCOL}")
         folder = self._settings.state_dir or default_state_folder()
-        state = State(folder, beacon, self._settings.side, self._settings.durability, self.clock)
+        machine = machine_of(self._settings)
+        state = State(folder, beacon, self._settings.side, self._settings.durability, self.clock, machine)
         self._beacon, self._state = beacon, state
         self._intake.quarantine = Quarantine(state.folder)
         self._fit_to(measured_of(state.folder))

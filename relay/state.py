@@ -1,22 +1,19 @@
 """What one side has to remember over restarts, in SQLite on a local disk. One process, and one thread, at a time."""
 
-import json
 import os
-import platform
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
 
 from relay.answering import Known, Stage
 from relay.beacon import Beacon
 from relay.errors import AlreadyRunning, UnsafeState
 from relay.frames import Message, ReplyHead, RequestHead, Side
+from relay.holding import Hold
 from relay.link import Me, Peer
 from relay.mounts import remote_kind
 from relay.ports import Clock, Ids
@@ -64,16 +61,26 @@ def state_folder(folder: str | os.PathLike[str], beacon: Beacon, side: Side) -> 
 
 
 class State:
-    """The memory of one side of one link. Writes gather in one transaction until `commit`."""
+    """The memory of one side of one link. Writes gather in one transaction until `commit`.
+
+    One process has it at a time; in `machine`, one process is this side of the link, whatever its memory.
+    """
 
     def __init__(
-        self, folder: str | os.PathLike[str], beacon: Beacon, side: Side, durability: Durability, clock: Clock
+        self,
+        folder: str | os.PathLike[str],
+        beacon: Beacon,
+        side: Side,
+        durability: Durability,
+        clock: Clock,
+        machine: Path | None = None,
     ) -> None:
         self.folder = state_folder(folder, beacon, side)
         self._clock = clock
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _refuse_remote(self.folder)
-        self._lock = self._take_lock(side)
+        self._lock = Hold(self.folder, "lock", "holder.json", side=side, memory=self.folder, clock=clock)
+        self._machine_lock = self._hold_side(machine, beacon, side)
         self._db = sqlite3.connect(
             self.folder / "state.sqlite", isolation_level=None, check_same_thread=False, cached_statements=64
         )
@@ -87,7 +94,8 @@ class State:
         """Commit, and let another process have this side."""
         self.commit()
         self._db.close()
-        (self.folder / "holder.json").unlink(missing_ok=True)
+        if self._machine_lock is not None:
+            self._machine_lock.release()
         self._lock.release()
 
     def commit(self) -> None:
@@ -264,26 +272,15 @@ class State:
             self._db.execute("BEGIN IMMEDIATE")
             self._open = True
 
-    def _take_lock(self, side: Side) -> FileLock:
-        lock = FileLock(self.folder / "lock", blocking=False)
-        holder = self.folder / "holder.json"
+    def _hold_side(self, machine: Path | None, beacon: Beacon, side: Side) -> Hold | None:
+        if machine is None:
+            return None
+        name = f"{beacon.link}-{side}"
         try:
-            lock.acquire()
-        except Timeout as error:
-            try:
-                who = json.loads(holder.read_text(encoding="utf-8"))
-                told = f"process {who['pid']} on {who['host']} since {who['since']}"
-            except (OSError, ValueError, KeyError):
-                told = "another process"
-            raise AlreadyRunning(f"the {side} side of this link is held by {told}: {self.folder}") from error
-        since = self._clock.wall()
-        who = {"pid": os.getpid(), "host": platform.node(), "since": _moment(since)}
-        holder.write_text(json.dumps(who) + "\n", encoding="utf-8")
-        return lock
-
-
-def _moment(wall: float) -> str:
-    return datetime.fromtimestamp(wall, UTC).isoformat(timespec="seconds")
+            return Hold(machine, f"{name}.lock", f"{name}.json", side=side, memory=self.folder, clock=self._clock)
+        except AlreadyRunning:
+            self._lock.release()
+            raise
 
 
 def _refuse_remote(folder: Path) -> None:

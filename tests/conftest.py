@@ -6,6 +6,7 @@ BRIDGE_PROFILE = quick (a newcomer's `make test`, the default) | ci (everything 
 import os
 from collections.abc import Iterator
 from datetime import timedelta
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -41,6 +42,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if PROFILE != "quick":
         config.option.durations = SLOWEST_SHOWN
     config.addinivalue_line("markers", "part(*names): which of T1 to T13 this test belongs to (tests/promised.py)")
+    # A run neither meets the relays of the machine it runs on, nor leaves its locks among theirs.
+    machine = TemporaryDirectory(prefix="machine-", ignore_cleanup_errors=True)
+    config.add_cleanup(machine.cleanup)
+    os.environ["FOLDER_RELAY_MACHINE"] = machine.name
     config.pluginmanager.register(Promised(everything=is_everything(config, PROFILE)), "promised")
 
 

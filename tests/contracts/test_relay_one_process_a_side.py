@@ -1,6 +1,9 @@
-"""One process a side: a second one with the same memory is refused, one with its own is found by its epoch."""
+"""One process a side: a second one on the machine is refused at its start, one elsewhere is found by its epoch."""
 
+import os
+import shutil
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +82,73 @@ def link(tmp_path: Path) -> Path:
     return tmp_path / "main"
 
 
-def test_the_first_of_two_servers_stops_serving_and_says_why(link: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """What begins from now on runs on another machine: it sees the share and nothing else."""
+    return lambda: monkeypatch.setenv("FOLDER_RELAY_MACHINE", str(tmp_path / "another machine"))
+
+
+def echo(request: Request) -> Reply:
+    return Reply.of(request.path)
+
+
+def test_a_second_server_on_the_machine_is_refused_whatever_memory_it_has(link: Path, tmp_path: Path) -> None:
+    with Server(link, echo, state_dir=tmp_path / "one", profile=QUICK) as first:
+        second = Server(link, echo, state_dir=tmp_path / "two", profile=QUICK)
+        told = rf"hub side .* process {os.getpid()} on .+ since 20.*memory in {tmp_path / 'one'}"
+        with pytest.raises(AlreadyRunning, match=told):
+            second.start()
+        same = tmp_path / "the same link by another path"
+        same.symlink_to(link)
+        with pytest.raises(AlreadyRunning, match=told):
+            Server(same, echo, state_dir=tmp_path / "three", profile=QUICK).start()
+        with Client(link, state_dir=tmp_path / "c", profile=QUICK) as client:
+            assert client.call("GET", "/").json() == "/", "the first serves, and the other side is another side"
+        assert first.status().share == "ok"
+    with Server(link, echo, state_dir=tmp_path / "two", profile=QUICK):
+        """Where the first has ended the second may begin."""
+
+
+def test_a_second_client_on_the_machine_is_refused_whatever_memory_it_has(link: Path, tmp_path: Path) -> None:
+    create_link(tmp_path / "other", "other")
+    with (
+        Client(link, state_dir=tmp_path / "one", profile=QUICK),
+        Client(tmp_path / "other", state_dir=tmp_path / "two", profile=QUICK),
+        pytest.raises(AlreadyRunning, match=rf"agent side .* process {os.getpid()} on .+ since 20"),
+    ):
+        Client(link, state_dir=tmp_path / "two", profile=QUICK)
+
+
+def test_whoever_is_refused_leaves_no_trace_of_itself(link: Path, tmp_path: Path) -> None:
+    with Server(link, echo, state_dir=tmp_path / "one", profile=QUICK):
+        with pytest.raises(AlreadyRunning):
+            Server(link, echo, state_dir=tmp_path / "two", profile=QUICK).start()
+        assert len({path.name.partition("-")[0] for path in (link / "to-agent").glob("*.json")}) == 1
+    with Server(link, echo, state_dir=tmp_path / "two", profile=QUICK):
+        """Its own lock was given back as well."""
+
+
+def test_a_process_that_was_killed_holds_nothing_whatever_it_left_behind(link: Path, tmp_path: Path) -> None:
+    with Server(link, echo, state_dir=tmp_path / "one", profile=QUICK):
+        shutil.copytree(os.environ["FOLDER_RELAY_MACHINE"], tmp_path / "left")
+    shutil.copytree(tmp_path / "left", os.environ["FOLDER_RELAY_MACHINE"], dirs_exist_ok=True)
+    with Server(link, echo, state_dir=tmp_path / "two", profile=QUICK) as server:
+        assert server.status().share == "ok"
+
+
+def test_a_home_that_cannot_be_written_to_hinders_nobody(
+    link: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FOLDER_RELAY_MACHINE")
+    monkeypatch.setenv("HOME", "/dev/null")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with Server(link, echo, state_dir=tmp_path / "one", profile=QUICK), pytest.raises(AlreadyRunning):
+        Server(link, echo, state_dir=tmp_path / "two", profile=QUICK).start()
+
+
+def test_the_first_of_two_servers_stops_serving_and_says_why(
+    link: Path, tmp_path: Path, elsewhere: Callable[[], None]
+) -> None:
     ran: list[str] = []
     ended: list[BaseException] = []
 
@@ -103,6 +172,7 @@ def test_the_first_of_two_servers_stops_serving_and_says_why(link: Path, tmp_pat
     with Client(link, state_dir=tmp_path / "c", profile=QUICK) as client:
         assert client.call("GET", "/", request_id="r-1").json() == "first"
         threading.Event().wait(1.1)  # a life is counted in seconds
+        elsewhere()
         with Server(link, handler_of("second"), state_dir=tmp_path / "two", profile=QUICK):
             until(lambda: client.call("GET", "/").json() == "second")
             until(lambda: len(ended) == 1)
@@ -114,13 +184,16 @@ def test_the_first_of_two_servers_stops_serving_and_says_why(link: Path, tmp_pat
     assert [line for line in ran if line.endswith(("r-1", "r-2"))] == ["first r-1", "second r-2"]
 
 
-def test_callers_of_the_first_of_two_clients_learn_of_the_second(link: Path, tmp_path: Path) -> None:
+def test_callers_of_the_first_of_two_clients_learn_of_the_second(
+    link: Path, tmp_path: Path, elsewhere: Callable[[], None]
+) -> None:
     with (
         Server(link, lambda _: Reply.of("x"), state_dir=tmp_path / "s", profile=QUICK),
         Client(link, state_dir=tmp_path / "one", profile=QUICK) as first,
     ):
         assert first.call("GET", "/").json() == "x"
         threading.Event().wait(1.1)  # a life is counted in seconds
+        elsewhere()
         with Client(link, state_dir=tmp_path / "two", profile=QUICK) as second:
             assert second.call("GET", "/").json() == "x"
             until(lambda: first.status().share == "foreign")

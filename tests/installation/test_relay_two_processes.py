@@ -126,5 +126,7 @@ def test_a_second_server_or_client_is_refused_and_told_who_holds_the_link(tmp_pa
     with server_process(folder, tmp_path / "s", journal) as process:
         with pytest.raises(AlreadyRunning, match=rf"process {process.pid} on .+ since 20"):
             Server(folder, lambda _: Reply(), state_dir=tmp_path / "s").start()
+        with pytest.raises(AlreadyRunning, match=rf"process {process.pid} on .+ since 20"):
+            Server(folder, lambda _: Reply(), state_dir=tmp_path / "a memory of its own").start()
         with Client(folder, state_dir=tmp_path / "c"), pytest.raises(AlreadyRunning, match="agent side"):
             Client(folder, state_dir=tmp_path / "c")
