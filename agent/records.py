@@ -73,7 +73,8 @@ class Intent(_Record):
 class Creation(_Record):
     """Something made under a root that a later command may bear too: an issue, or a comment with a marker.
 
-    With an `intent` nobody knows whether it was made; with a `key` Jira has said so. Not a line of its own.
+    With an `intent` nobody knows whether it was made; with a `key` Jira has said so; with neither it surely was not.
+    Not a line of its own.
     """
 
     root: str

@@ -35,6 +35,7 @@ MAX_CREATIONS: Final = (
 )
 CREATIONS_KEPT: Final = 30 * DAY  # no search index lags so long
 MAX_CRASHES: Final = 3  # a command that kills the agent at each attempt must not hold the queue (L1)
+MAX_LOOK_UPS: Final = 3  # lives spent on finding out what it made before it was given up; they may end as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +154,14 @@ def _creations_after(memory: Memory, record: Intent | Step) -> tuple[Creation, .
     others = [one for one in memory.creations if one.root != root]
     if isinstance(record, Intent):
         others.append(Creation(at=record.at, root=root, intent=record))
-    elif record.outcome == "done" and delivery.type == "ensure_issue":
+    elif record.outcome == "not done":
+        others.append(Creation(at=record.at, root=root))
+    elif delivery.type == "ensure_issue":
         if record.created_key is None:
             return memory.creations  # a namesake was there: what became of our own creation stays open
         others.append(Creation(at=record.at, root=root, key=record.created_key))
     young = [one for one in others if one.at > record.at - CREATIONS_KEPT]
-    # Too many: what Jira has confirmed goes first, a search will find it; then the oldest.
+    # Too many: what is settled goes first, a search will find it; then the oldest.
     return tuple(sorted(young, key=lambda one: (one.intent is not None, one.at))[-MAX_CREATIONS:])
 
 
@@ -213,9 +216,13 @@ class AskHub:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """It has killed the agent too often: report it failed, unexecuted."""
+    """It has killed the agent too often: report it failed, unexecuted.
+
+    `look_up`: it may have created an issue that nobody knows of; one read-only search first, the hub must know (P8).
+    """
 
     delivery: Delivery
+    look_up: bool = False
 
 
 def given_up(memory: Memory) -> str:
@@ -249,10 +256,17 @@ def first_thing(memory: Memory) -> SendReport | AskHub | GiveUp | Resend | Start
         return SendReport(memory.finished)
     if memory.delivery is not None:
         crashed = memory.recoveries + 1 if not memory.stopped else memory.recoveries
-        return GiveUp(memory.delivery) if crashed >= MAX_CRASHES else AskHub(memory.delivery)
+        if crashed < MAX_CRASHES:
+            return AskHub(memory.delivery)
+        return GiveUp(memory.delivery, _may_have_created(memory) and crashed < MAX_CRASHES + MAX_LOOK_UPS)
     if memory.open_claim is not None:
         return Resend(memory.open_claim)
     return StartClean()
+
+
+def _may_have_created(memory: Memory) -> bool:
+    unsettled = memory.unsettled is not None and memory.unsettled.write == CREATION
+    return unsettled and made_key(memory) is None
 
 
 def next_claim_in(memory: Memory, commands_a_day: int | None, wall: float) -> float:

@@ -92,7 +92,7 @@ class Runner:
         self._clock = clock
         self._ids = ids
         self._settings = settings
-        self._listener = listener
+        self._tell = listener
         self._first = first_thing(journal.memory)
         self._crashed = not journal.memory.stopped
         self._recovered = False
@@ -159,13 +159,14 @@ class Runner:
     def _recover(self) -> None:
         if self._journal.memory.session is None:
             self._journal.append(Session(at=self._clock.wall(), session=self._ids.new_id()))
+        if isinstance(self._first, AskHub | GiveUp) and self._crashed:
+            self._journal.append(Recovering(at=self._clock.wall(), command_id=self._first.delivery.id))
+            self._crashed = False
         match self._first:
-            case GiveUp(delivery):
-                self._fail(delivery, given_up(self._journal.memory))
+            case GiveUp(delivery, look_up):
+                known = self._looked_up(delivery) if look_up else None
+                self._fail(delivery, given_up(self._journal.memory), known)
             case AskHub(delivery):
-                if self._crashed:
-                    self._journal.append(Recovering(at=self._clock.wall(), command_id=delivery.id))
-                    self._crashed = False
                 self._after_hub(delivery, self._hub.command(delivery.id))
             case _:
                 pass  # a finished report and an open claim are sent again by the turns that follow
@@ -395,6 +396,3 @@ class Runner:
     def stop(self) -> None:
         """Note an orderly end, so that the next start is not counted as a crash."""
         self._journal.append(Stopped(at=self._clock.wall()))
-
-    def _tell(self, event: Event) -> None:
-        self._listener(event)

@@ -64,11 +64,11 @@ def _find(work: Work, want: EnsureIssue) -> Found | None:
     """Our issue, by identity and by the seeds' rule; an empty answer counts only if the index lives.
 
     With a creation of unknown outcome behind us, by this command or an earlier one of its root, "not found" from an
-    index that does not show an issue we know of means nothing (H1): wait and search again. Delivered before, and
-    nothing of it in the journal: the journal may be lost and the issue made by a life before it, so here too the first
-    "not found" is not the last word.
+    index that does not show an issue we know of means nothing (H1): wait and search again. Delivered before, or a
+    person's retry (H3), and nothing of it in the journal: the journal may be lost and the issue made by a life before
+    it, so here too the first "not found" is not the last word, however short the gap.
     """
-    doubted = work.delivery.delivery > 1 and not work.tried_to_create
+    doubted = (work.delivery.delivery > 1 or _is_retry(work)) and not work.tried_to_create
     for _ in range(INDEX_ROUNDS):
         issues = search(work, own_recent_issues(work.site.project, work.age_seconds), mirror_fields(work.site))
         found = ours(work.delivery.identity, _identified(work, want, issues), tried=work.tried_to_create)
@@ -76,7 +76,7 @@ def _find(work: Work, want: EnsureIssue) -> Found | None:
         trusted = work.unsettled is None or _index_lives(work, issues)
         if found is not None or (trusted and not doubted):
             return found
-        doubted = False
+        doubted = not trusted  # one that is catching up shows the older issue first, and a moment later ours
         work.wait_once_more()
     raise EnvironmentBlocked(Outcome.UNKNOWN, "индекс поиска Jira не показывает задач, которые точно есть")
 
@@ -105,10 +105,15 @@ def _identity(work: Work, state: IssueState) -> str | None:
     return identity if isinstance(identity, str) else None
 
 
+def _is_retry(work: Work) -> bool:
+    """Whether an earlier command has this identity: the number in it is the root's."""
+    identity = work.delivery.identity
+    return identity is not None and not identity.endswith(f":{work.delivery.id}")
+
+
 def _renamed(work: Work) -> Found | None:
     """Ours under another summary (H5): a person may have renamed it between its creation and this rerun of it."""
-    identity = work.delivery.identity
-    retried = identity is not None and not identity.endswith(f":{work.delivery.id}")
+    identity, retried = work.delivery.identity, _is_retry(work)
     if identity is None or not (retried or work.tried_to_create or work.delivery.delivery > 1):
         return None
     # The age is the command's own; what it is a retry of may have made the issue long before.
@@ -173,7 +178,9 @@ def look_up(work: Work, want: EnsureIssue) -> Result | None:
     if work.made_key is not None:
         return {"key": work.made_key}
     work.wait_settled()  # a creation may still take effect although nobody wants it any more (H15)
-    jql = own_recent_issues(work.site.project, work.age_seconds)
-    candidates = _identified(work, want, search(work, jql, mirror_fields(work.site)))
-    found = ours(work.delivery.identity, candidates, tried=work.tried_to_create) or _renamed(work)
-    return None if found is None or found.existed_before else {"key": found.candidate.state.key}
+    found = _find(work, want)
+    if found is None or found.existed_before:
+        return None
+    key = found.candidate.state.key
+    work.settle(done=True, created_key=key)
+    return {"key": key}

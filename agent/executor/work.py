@@ -110,7 +110,7 @@ class Work:
         self._called = False
         # A write attempted in an earlier life keeps the gap too.
         self._attempted = bool(journal.memory.written) or journal.memory.unsettled is not None
-        self._unknown = 0
+        self._unknown: list[str] = []  # what was said of the writes whose outcome nobody knows
 
     @property
     def created_key(self) -> str | None:
@@ -193,6 +193,9 @@ class Work:
         """
         if self._rules.dry_run:
             raise DryRun(said(write))
+        if len(self._unknown) >= MAX_UNKNOWN:
+            # Here and not at once: what the last of them did has been looked at by now.
+            raise CommandFailed(f"исход записи неизвестен {MAX_UNKNOWN} раза подряд: {self._unknown[-1]}")
         retrying = Retrying(
             retry=retry_if_result(lambda found: found.outcome in _UNEXECUTED),
             stop=attempts({Outcome.NOT_SENT: SEND_ATTEMPTS, Outcome.TOO_MANY: RATE_ATTEMPTS}),
@@ -202,9 +205,7 @@ class Work:
         )
         found: Answer = retrying(self._write_once, write)
         if found.outcome in _UNKNOWN:
-            self._unknown += 1
-            if self._unknown >= MAX_UNKNOWN:
-                raise CommandFailed(f"исход записи неизвестен {MAX_UNKNOWN} раза подряд: {found.text}")
+            self._unknown.append(found.text)
             return False
         if found.outcome is Outcome.OK or _is_gone(write, found):
             return True

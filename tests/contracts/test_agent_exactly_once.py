@@ -50,6 +50,24 @@ def until_blocked(world: AgentWorld) -> None:
 def crashed_three_times(world: AgentWorld, path: str) -> None:
     """Jira has done the write, and the agent dies before it can know, and twice more at once."""
     dies_after(world, "POST", path)
+    dies_at_once_twice_more(world)
+
+
+def crashed_three_times_before(world: AgentWorld, path: str) -> None:
+    """The same, but the write has never reached Jira."""
+    inner = world.wire.inner.handle_request
+
+    def die(request: httpx2.Request) -> httpx2.Response:
+        if request.method == "POST" and request.url.path.endswith(path):
+            world.wire.inner.handle_request = inner  # type: ignore[method-assign]
+            raise Killed
+        return inner(request)
+
+    world.wire.inner.handle_request = die  # type: ignore[method-assign]
+    dies_at_once_twice_more(world)
+
+
+def dies_at_once_twice_more(world: AgentWorld) -> None:
     killed(world)
     for _ in range(2):
         again(world)
@@ -94,9 +112,9 @@ def test_a_retry_makes_no_second_issue_however_the_first_command_ended(
     if compacted:
         monkeypatch.setattr(journal_module, "COMPACT_OVER", 1)
         monkeypatch.setattr(journal_module, "KEPT_LINES", 1)
-    wish = REPORT | ({"epic_key": "AURORA-1530"} if ended is an_epic_that_is_refused else {})
+    wish = REPORT | ({"epic_key": "AURORA-1530"} if ended is an_epic_that_is_refused else {}) | {"identity": "jh:a:41"}
     world = built(tmp_path, switches=OFF_SCREEN if ended is an_epic_that_is_refused else None)
-    world.report_of("ensure_issue", temp_key="new:9", summary="Свидетель", identity="jh:a:9")
+    world.report_of("ensure_issue", temp_key="new:9", summary="Свидетель", identity="jh:a:40")
     world.queue.gaps["ensure_issue"] = 5.0
     world.queue.add("ensure_issue", **wish)
     ended(world)
@@ -136,17 +154,17 @@ def test_roots_are_remembered_up_to_a_number_and_the_unsettled_ones_longest(tmp_
     world = built(tmp_path)
     world.queue.gaps["ensure_issue"] = 1.0
     crashed = world.queue.add("ensure_issue", **REPORT)
-    crashed_three_times(world, "/issue$")
+    crashed_three_times_before(world, "/issue")
     assert world.queue.reports[crashed]["status"] == "failed"
-    for number in range(60):
+    for number in range(41, 101):
         world.report_of("ensure_issue", temp_key="new:2", summary=f"Задача {number}", identity=f"jh:b:{number}")
     roots = [one.root for one in world.journal.memory.creations]
     assert len(roots) == 50
-    assert {"jh:a:40", "jh:b:59"} <= set(roots)
-    assert "jh:b:0" not in roots
+    assert {"jh:a:40", "jh:b:100"} <= set(roots)
+    assert "jh:b:41" not in roots
     world.clock.sleep(40 * 86_400.0)
-    world.report_of("ensure_issue", temp_key="new:2", summary="Через сорок дней", identity="jh:c:1")
-    assert [one.root for one in world.journal.memory.creations] == ["jh:c:1"]
+    world.report_of("ensure_issue", temp_key="new:2", summary="Через сорок дней", identity="jh:c:101")
+    assert [one.root for one in world.journal.memory.creations] == ["jh:c:101"]
 
 
 def late_post(world: AgentWorld, path: str, *, seconds: float) -> Callable[[], None]:
@@ -236,6 +254,33 @@ def test_a_lost_journal_and_an_index_that_lags_make_no_second_issue(tmp_path: Pa
     assert len(made(world)) == 1
 
 
+@pytest.mark.parametrize("gap", [1.0, 120.0])
+def test_after_a_lost_journal_a_retry_waits_for_a_late_index_however_short_the_gap(gap: float, tmp_path: Path) -> None:
+    """The first command ended at the hub; its retry is delivered for the first time, to an agent that knows nothing."""
+    world = built(tmp_path)
+    world.queue.gaps["ensure_issue"] = gap
+    world.switch(index_lag_seconds=100.0)
+    first = world.queue.add("ensure_issue", **REPORT)
+    dies_after(world, "POST", "/issue$")
+    killed(world)
+    world.queue.commands[0]["status"] = "failed"
+    world.queue.reports[first] = {"status": "failed"}
+    (tmp_path / "journal.jsonl").unlink()
+    again(world)
+    report = world.report_of("ensure_issue", **REPORT)
+    assert (report["status"], report["result"]["key"]) == ("done", made(world)[0])
+    assert len(made(world)) == 1
+
+
+def test_a_retry_of_what_jira_refused_waits_for_nothing(tmp_path: Path) -> None:
+    world = built(tmp_path)
+    world.fault(Fault(kind="refuse", method="POST", path="/issue$", status=400, messages=("no",)))
+    assert world.report_of("ensure_issue", **REPORT)["status"] == "failed"
+    world.report_of("ensure_issue", **REPORT)
+    first, second = moments(world, "POST", "/issue")
+    assert second - first == 120.0  # the gap, and nothing beside it
+
+
 # --- the witness of the index
 
 
@@ -278,6 +323,36 @@ def test_a_creation_given_up_after_three_crashes_tells_its_key(tmp_path: Path) -
     world.run()
     report = world.queue.reports[number]
     assert (report["status"], report["result"]["key"]) == ("failed", made(world)[0])
+
+
+@pytest.mark.parametrize("created", [True, False])
+def test_a_creation_given_up_with_its_outcome_unknown_is_looked_up_once_and_told(
+    *, created: bool, tmp_path: Path
+) -> None:
+    """Each life dies at the answer to the creation, or at the search before it; the last one asks Jira, writes nothing."""
+    world = built(tmp_path)
+    number = world.queue.add("ensure_issue", **REPORT)
+    world.switch(index_lag_seconds=60.0)
+    if created:
+        crashed_three_times(world, "/issue$")
+    else:
+        crashed_three_times_before(world, "/issue")
+    report = world.queue.reports[number]
+    assert report["status"] == "failed"
+    assert report.get("result", {}).get("key") == (made(world)[0] if created else None)
+    assert len(world.written()) == created
+
+
+@pytest.mark.parametrize("landed", [True, False])
+def test_the_third_write_of_unknown_outcome_is_looked_at_before_the_command_fails(
+    *, landed: bool, tmp_path: Path
+) -> None:
+    world = built(tmp_path)
+    lost = Fault(kind="drop_before_execute", method="POST", path="/issue$", times=2)
+    world.fault(lost, lost.model_copy(update={"kind": "execute_then_drop" if landed else lost.kind, "times": 1}))
+    report = world.report_of("ensure_issue", **REPORT)
+    assert (report["status"], len(made(world))) == (("done", 1) if landed else ("failed", 0))
+    assert len(moments(world, "POST", "/issue")) == 3
 
 
 def test_a_creation_cancelled_before_its_epic_is_set_tells_its_key_and_sets_nothing(tmp_path: Path) -> None:
