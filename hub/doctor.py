@@ -11,17 +11,17 @@ import sqlite3
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
-from hub.config import HubSettings
-from hub.disk import sync_tool_of
+from hub.config import HubSettings, ServedLink
 from hub.errors import Unready
 from hub.moments import moment, seconds_between
 from hub.store.opening import open_database, opening_faults
 from hub.store.schema import SCHEMA_VERSION
-from relay.mounts import remote_kind
+from relay.mounts import remote_kind, sync_tool_of
 from relay.ports import Clock, Ids
 
 Verdict = Literal["ok", "warn", "fail"]
@@ -53,13 +53,22 @@ class Surroundings:
 
 def examine(around: Surroundings) -> Iterator[Probe]:
     """Every probe in turn; one that cannot be made is a failure of its own, never of the whole."""
+    links = around.settings.served
     for name, probe in _PROBES:
-        try:
-            yield probe(around)
-        except Unready as error:
-            yield Probe(name, "fail", str(error))
-        except opening_faults() as error:
-            yield Probe(name, "fail", str(error).strip(), "see to it that this user may read and write there")
+        yield _made(name, partial(probe, around))
+    for link in links:
+        for name, of_link in _PROBES_OF_A_LINK:
+            full = f"{name} {link.name}" if len(links) > 1 else name
+            yield replace(_made(full, partial(of_link, around, link)), name=full)
+
+
+def _made(name: str, probe: Callable[[], Probe]) -> Probe:
+    try:
+        return probe()
+    except Unready as error:
+        return Probe(name, "fail", str(error))
+    except opening_faults() as error:
+        return Probe(name, "fail", str(error).strip(), "see to it that this user may read and write there")
 
 
 def _home(around: Surroundings) -> Probe:
@@ -164,14 +173,14 @@ def _is_a_hub(host: str, port: int) -> bool:
     return b'"status":"ok"' in answer
 
 
-def _share(around: Surroundings) -> Probe:
-    share, folder = around.settings.share, around.settings.link_folder
+def _share(around: Surroundings, link: ServedLink) -> Probe:
+    share, folder = link.share, link.folder
     if share is None or folder is None:
         return Probe("share", "fail", "no share is set", "jira-hub init --share DIR")
     if not share.is_dir():
         return Probe("share", "fail", f"{share} is not there", "mount it, or set another: JIRA_HUB_SHARE")
     if not (folder / "link.json").is_file():
-        return Probe("share", "fail", f"{folder} is no link yet", f"jira-hub init --share {share}")
+        return Probe("share", "fail", f"{folder} is no link yet", f"jira-hub init --share {share} --link {link.name}")
     probe = folder / f"doctor-{around.ids.new_id()}.tmp"
     try:
         os.close(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -199,8 +208,8 @@ def _backups(around: Surroundings) -> Probe:
     return Probe("backups", "ok", seen)
 
 
-def _agent(around: Surroundings) -> Probe:
-    row = _agent_row(around)
+def _agent(around: Surroundings, link: ServedLink) -> Probe:
+    row = _agent_row(around, link.name)
     if row is None or row[0] is None:
         return Probe("agent", "warn", "not seen yet", "start it on its machine: jira-agent run")
     silent = seconds_between(row[0], moment(around.clock.wall()))
@@ -212,21 +221,19 @@ def _agent(around: Surroundings) -> Probe:
     return Probe("agent", "ok", seen)
 
 
-def _agent_row(around: Surroundings) -> tuple[str | None, int | None, str | None] | None:
+def _agent_row(around: Surroundings, link: str) -> tuple[str | None, int | None, str | None] | None:
     """When the agent was last seen, its version, and what blocks it; None where none was seen ever."""
     settings = around.settings
     if settings.database_url is not None:
         now = moment(around.clock.wall())
         with closing(open_database(settings.database_url)) as database, database.reading(now) as transaction:
-            row = transaction.one("agent", link=settings.link)
+            row = transaction.one("agent", link=link)
         return None if row is None else (row["last_seen_at"], row["version"], row["blocked"])
     if not settings.database.exists():
         return None
     with _opened(settings.database) as connection:
         statement = "SELECT last_seen_at, version, blocked FROM agent_status WHERE link = ?"
-        found: tuple[str | None, int | None, str | None] | None = connection.execute(
-            statement, (settings.link,)
-        ).fetchone()
+        found: tuple[str | None, int | None, str | None] | None = connection.execute(statement, (link,)).fetchone()
     return found
 
 
@@ -236,8 +243,10 @@ _PROBES: Final[tuple[tuple[str, Callable[[Surroundings], Probe]], ...]] = (
     ("database", _database),
     ("token", _token),
     ("port", _port),
-    ("share", _share),
     ("backups", _backups),
+)
+_PROBES_OF_A_LINK: Final[tuple[tuple[str, Callable[[Surroundings, ServedLink], Probe]], ...]] = (
+    ("share", _share),
     ("agent", _agent),
 )
 

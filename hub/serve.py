@@ -15,16 +15,18 @@ import uvicorn
 
 from hub.api import create_agent_app, create_app
 from hub.api.context import Context
+from hub.api.serving import RelayStatus, Served
 from hub.backup import FolderBackups
 from hub.chores import Chores
-from hub.config import HubSettings, load_settings, token_of
-from hub.disk import check_local, hold, sync_tool_of
+from hub.config import HubSettings, ServedLink, load_settings, token_of
+from hub.disk import check_local, hold
 from hub.errors import Unready
 from hub.mark import MarkFile
 from hub.service import Service
 from hub.store.opening import open_database, opening_faults
 from relay import RelayError, Server
 from relay.clock import SystemClock, SystemIds
+from relay.mounts import sync_tool_of
 from relay.ports import Clock
 
 GRACE_SECONDS: Final = 5  # an answer under way may end; then the connection is cut
@@ -55,12 +57,9 @@ def running_hub(settings: HubSettings) -> Iterator["ApiServer"]:
         service = _service(settings, stack)
         context = Context(service)
         stack.callback(context.close)
-        relay_status = _start_relay(settings, context, stack)
-        token = token_of(settings, SystemIds())
-        links = (
-            () if settings.database_url else (settings.link,)
-        )  # other hubs may serve other links of a server's database
-        app = create_app(context, token=token, hosts=_hosts(listening), links=links, relay_status=relay_status)
+        relays = {link.name: _start_relay(settings, link, context, stack) for link in settings.served}
+        served = Served(relays, settings.default_link, with_others=settings.database_url is not None)
+        app = create_app(context, token=token_of(settings, SystemIds()), hosts=_hosts(listening), served=served)
         stack.enter_context(_chores(service, SystemClock()))
         yield ApiServer(app, listening, service.bell.close)
 
@@ -124,38 +123,39 @@ def _service(settings: HubSettings, stack: ExitStack) -> Service:
                 service.taken_over.held,
             )
         service.housekeeping()
-        service.change_settings(settings.link, _fixed(settings))
+        for link in settings.served:
+            service.serve_link(link.name, _fixed(link))
     except opening_faults() as error:
         name = "of JIRA_HUB_DATABASE_URL" if settings.database_url else settings.database
         raise Unready(f"cannot open the database {name}: {' '.join(str(error).split())}") from error
     return service
 
 
-def _fixed(settings: HubSettings) -> Mapping[str, Any]:
+def _fixed(link: ServedLink) -> Mapping[str, Any]:
     """What the settings file says about the link, if it does; else the database's own word stays."""
     wanted: dict[str, Any] = {}
-    if settings.project:
-        wanted["project"] = settings.project
-    if settings.link_types:
-        wanted["link_types"] = settings.link_types
+    if link.project:
+        wanted["project"] = link.project
+    if link.link_types:
+        wanted["link_types"] = link.link_types
     return wanted
 
 
-def _start_relay(settings: HubSettings, context: Context, stack: ExitStack) -> Callable[[], Mapping[str, Any]] | None:
-    """The relay to the agent; without a share the hub serves people alone, and says so."""
-    folder = settings.link_folder
-    if settings.share is None or folder is None:
+def _start_relay(settings: HubSettings, link: ServedLink, context: Context, stack: ExitStack) -> RelayStatus:
+    """The relay to the agent of one link."""
+    folder = link.folder
+    if link.share is None or folder is None:
         raise Unready("no share is set: jira-hub init --share DIR, or JIRA_HUB_SHARE")
-    if not settings.share.is_dir():
-        raise Unready(f"the share {settings.share} is not there: mount it, or name another with JIRA_HUB_SHARE")
-    tool = sync_tool_of(settings.share)
+    if not link.share.is_dir():
+        raise Unready(f"the share {link.share} is not there: mount it, or name another with JIRA_HUB_SHARE")
+    tool = sync_tool_of(link.share)
     if tool:
-        _log.warning("the share %s is a folder of %s: files will come late", settings.share, tool)
+        _log.warning("the share %s is a folder of %s: files will come late", link.share, tool)
     if not (folder / "link.json").is_file():
-        raise Unready(f"{folder} is no link yet: jira-hub init --share {settings.share} --link {settings.link}")
+        raise Unready(f"{folder} is no link yet: jira-hub init --share {link.share} --link {link.name}")
     relay = Server.for_asgi(
         folder,
-        create_agent_app(context, link=settings.link),
+        create_agent_app(context, link=link.name),
         side="hub",
         state_dir=settings.home / "relay",
         durability="none" if settings.durability == "none" else "full",
@@ -163,7 +163,7 @@ def _start_relay(settings: HubSettings, context: Context, stack: ExitStack) -> C
     try:
         relay.start()
     except (RelayError, OSError) as error:
-        raise Unready(f"the relay cannot start: {error}") from error
+        raise Unready(f"the relay of the link {link.name} cannot start: {error}") from error
     stack.callback(relay.stop)
     return lambda: relay.status().as_dict()
 

@@ -45,6 +45,9 @@ class RelayStatus:
     announced_share: float
     counters: dict[str, int]
     paired: bool = False
+    latency_seconds: float | None = None
+    round_trips: dict[str, Any] | None = None
+    share_profile: dict[str, Any] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The same, ready for JSON."""

@@ -13,12 +13,12 @@ from relay.frames import Ack, Frame, Kind, Message, Side, frame_bytes, hidden
 from relay.names import MAX_ATTEMPT, AckName, AnyName, FrameName
 from relay.ports import Cipher
 from relay.profile import FRAME_OVERHEAD, MAX_FRAME_BYTES, Profile
+from relay.trips import RoundTrips
 
 WANT_AGAIN_SECONDS: Final = 1.0  # a frame asked for is asked for again while it stays away
 WANT_MIN_AGE_SECONDS: Final = 0.1  # younger frames may just not be visible yet: no reason to publish them twice
 ACKS_KEPT: Final = 2
 WINDOWS_HELD: Final = 4  # frames that came before their turn; an honest sender is one window ahead
-DELAY_WEIGHT: Final = 0.125  # of one new sample, as in TCP (RFC 6298)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Link:
         self._published_at = now
         self._refuse: list[AnyName] = []  # names that have served
         self._ack_names: deque[AckName] = deque()
-        self._round_trip = 0.0
+        self.round_trips = RoundTrips()
 
     # --- sending
 
@@ -318,7 +318,7 @@ class Link:
             flying = self._flying.pop(seq)
             self.tally.acknowledged += 1
             if flying.attempt == 0:  # after a repetition nobody knows which copy was acknowledged (Karn)
-                self._round_trip += DELAY_WEIGHT * (now - flying.published_at - self._round_trip)
+                self.round_trips.note(now - flying.published_at)
             self._refuse.extend(flying.names)
             parcels.extend(flying.parcels)
         is_news = frame.number is None or frame.number > self._peer_ack_number
@@ -388,7 +388,7 @@ class Link:
             self.heard_at is None or self.heard_at < self._published_at - self._profile.offline_seconds
         ):
             return math.inf  # nobody is there; the first sign of life makes it due
-        first = max(self._profile.resend_after, 1.5 * self._round_trip)
+        first = max(self._profile.resend_after, 1.5 * self.round_trips.average)
         doublings = min(max(0, attempt - 1), 16)
         return min(self._profile.resend_limit_seconds, first * 2.0**doublings)
 

@@ -6,12 +6,24 @@ from typing import Final
 # Databases break there: locks are not shared, mmap is not coherent (trap 53). NFS 4 and fuse.vmhgfs-fuse begin so too.
 _REMOTE: Final = ("nfs", "cifs", "smb", "9p", "virtiofs", "vboxsf", "fuse.sshfs", "fuse.rclone", "fuse.vmhgfs", "afs")
 
-# A folder or file that a sync tool keeps in what it syncs.
-_SYNC_MARKS = {
-    ".stfolder": "syncthing",
-    ".dropbox": "dropbox",
-    ".dropbox.cache": "dropbox",
-    ".owncloudsync.log": "owncloud",
+# What a sync tool leaves in the folder it keeps in step, and what its folder is usually called.
+_SYNC_MARKS: Final = {
+    ".stfolder": "Syncthing",
+    ".dropbox": "Dropbox",
+    ".dropbox.cache": "Dropbox",
+    ".owncloudsync.log": "ownCloud",
+    ".nextcloudsync.log": "Nextcloud",
+    ".sync": "Resilio Sync",
+}
+_SYNC_NAMES: Final = {
+    "dropbox": "Dropbox",
+    "onedrive": "OneDrive",
+    "google drive": "Google Drive",
+    "googledrive": "Google Drive",
+    "yandex.disk": "Yandex Disk",
+    "yandexdisk": "Yandex Disk",
+    "nextcloud": "Nextcloud",
+    "mobile documents": "iCloud",
 }
 
 
@@ -42,9 +54,12 @@ def remote_kind(folder: Path) -> str:
 
 
 def sync_tool_of(folder: Path) -> str | None:
-    """The sync tool that carries `folder`, by the marks it leaves."""
+    """The sync tool whose folder this is or stands in, by its mark or the usual name."""
     for place in (folder.resolve(), *folder.resolve().parents):
         for mark, tool in _SYNC_MARKS.items():
             if (place / mark).exists():
+                return tool
+        for name, tool in _SYNC_NAMES.items():
+            if place.name.lower().startswith(name):
                 return tool
     return None

@@ -56,6 +56,7 @@ class SideDriver:
         self._beacon_doubted = False
         self._busy_since: float | None = None
         self._clocks = (self.clock.wall(), self.clock.monotonic())
+        self._measured: Measured | None = None  # what the doctor found out about the share
         self._watching = False
         self._jumps = 0
         self._stopping = False
@@ -144,6 +145,9 @@ class SideDriver:
             | (asdict(link.tally) if link else {})
             | self._exchange.counters(),
             paired=link is not None and link.me.key is not None,
+            latency_seconds=link.round_trips.average or None if link else None,
+            round_trips=link.round_trips.as_dict() if link else None,
+            share_profile=asdict(self._measured) if self._measured else None,
         )
 
     # --- the driver's thread
@@ -231,8 +235,24 @@ class SideDriver:
         self._opened.set()
         return True
 
+    def _leave_stranger(self) -> None:
+        """Begun while another device stood in the share's place, a side would wait for that one for ever.
+
+        Only a link on which nobody was ever heard is left, and only while nothing is asked on it: one that was proved
+        to be the right one is waited for, whatever stands in its place.
+        """
+        link, state = self._link, self._state
+        if link is None or state is None or link.peer.epoch is not None or self._exchange.requests_open():
+            return
+        _LOG.warning("nobody was ever heard on the link opened at the start; opening the one that is here now")
+        state.close()
+        self._link = self._state = self._beacon = None
+        self._refuse.clear()
+        self._beacon_doubted = False
+
     def _fit_to(self, found: Measured | None) -> None:
         """Scan and wait as the doctor measured, unless the program knows better."""
+        self._measured = found
         refuse_unsafe(self._settings.durability, found)
         if self._settings.profile is None:
             self.profile = self._intake.profile = fitting_profile(self.profile, found)

@@ -1,7 +1,6 @@
 """The two apps: one with every route for loopback, one with the agent's routes for a relay."""
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from collections.abc import Collection
 
 from fastapi import FastAPI
 
@@ -9,6 +8,7 @@ from hub.api import agent_routes, backup_routes, health_routes, mirror_routes, p
 from hub.api.context import Context
 from hub.api.document import document
 from hub.api.guard import Guard
+from hub.api.serving import Served
 
 
 def create_app(
@@ -16,16 +16,14 @@ def create_app(
     *,
     token: str,
     hosts: Collection[str],
-    links: Collection[str] = (),
-    relay_status: Callable[[], Mapping[str, Any]] | None = None,
+    served: Served | None = None,
 ) -> FastAPI:
     """All routes, for callers that know the token. `hosts`: every exact `Host` with port the hub is called by.
 
-    `links`: the only ones that may be named; empty: any, as on a database that other hubs serve too.
+    `served`: the links that may be named; None: any, where no relay runs.
     """
     app = _app(context, link=None)
-    app.state.relay_status = relay_status
-    app.state.links = links
+    app.state.served = served
     app.include_router(agent_routes.router)
     app.include_router(people_routes.router)
     app.include_router(plan_routes.router)
@@ -55,6 +53,6 @@ def _app(context: Context, *, link: str | None) -> FastAPI:
     )
     app.state.context = context
     app.state.link = link
-    app.state.links = ()
+    app.state.served = None
     problems.install(app)
     return app

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,16 +14,21 @@ from starlette.responses import Response
 
 from hub.api.parking import ParkingPlace
 from hub.api.problems import language_of
-from hub.errors import Language, Said, Wrong, invalid
+from hub.api.serving import Served, not_served, unnamed
+from hub.errors import Language
 from hub.service import Service
 from hub.service.answers import Answer
+from hub.service.settings import MAIN
 
 WORKERS: Final = 8  # one writer at a time anyway; the rest are readers, each with a connection of its own
 _MAX_REQUEST_KEY: Final = 200
 NAME_OF_LINK: Final = r"^[a-z0-9][a-z0-9-]{0,31}$"
 MAX_ID: Final = 2**53  # integers that every JSON reader keeps; the database would take up to 2**63
 Number = Annotated[int, Path(ge=1, le=MAX_ID)]
-LinkName = Annotated[str, Query(pattern=NAME_OF_LINK, description="name of the pair of hub and agent")]
+LinkName = Annotated[
+    str | None,
+    Query(pattern=NAME_OF_LINK, description="name of the pair of hub and agent; may be left out where one is"),
+]
 Key = Annotated[
     str | None,
     Header(
@@ -66,16 +71,23 @@ async def _context(request: Request) -> Context:
     return found
 
 
-async def _link(request: Request, link: LinkName = "main") -> str:
-    """The relay's apps serve one link each; a person names the link, `main` by default."""
+async def _link(request: Request, context: Annotated[Context, Depends(_context)], link: LinkName = None) -> str:
+    """The relay's apps serve one link each; a person names the link, where there is a choice."""
     fixed: str | None = request.app.state.link
     if fixed is not None:
         return fixed
-    served: Collection[str] = request.app.state.links
-    if served and link not in served:
-        known = ", ".join(served)
-        raise invalid((Wrong("link", Said(f"{link} is not served by this hub; {known} is", f"есть только {known}")),))
-    return link
+    served: Served | None = request.app.state.served
+    if served is None:
+        return link or MAIN
+    found = link or served.default
+    if found is None:
+        raise unnamed(served.relays)
+    if found in served.relays:
+        return found
+    elsewhere = await context.call(context.service.served_links) if served.with_others else ()
+    if found not in elsewhere:
+        raise not_served(found, {*served.relays, *elsewhere})
+    return found
 
 
 async def _request_key(request: Request, idempotency_key: Key = None) -> str | None:

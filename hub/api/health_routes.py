@@ -1,13 +1,13 @@
 """The routes that a watchdog and a scrape ask; they stand at the root too, where such programs look for them."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from hub.api.context import InContext, OnLink, shown
+from hub.api.context import InContext, shown
+from hub.api.serving import Served
 from hub.metrics import CONTENT_TYPE, Family, Sample, exposition, relay_families
 
 router = APIRouter(prefix="/api/v1")
@@ -25,9 +25,9 @@ async def health(context: InContext) -> Response:
 
 @at_the_root.get("/metrics")
 @router.get("/metrics", response_class=PlainTextResponse)
-async def metrics(request: Request, context: InContext, link: OnLink) -> Response:
-    """Every figure in Prometheus' text format."""
-    relay_status: Callable[[], Mapping[str, Any]] | None = request.app.state.relay_status
+async def metrics(request: Request, context: InContext) -> Response:
+    """Every figure of every link in Prometheus' text format."""
+    served: Served | None = request.app.state.served
     families = await context.call(context.service.measured)
-    relay = () if relay_status is None else relay_families(link, relay_status())
-    return Response(exposition((_UP, *families, *relay)), media_type=CONTENT_TYPE)
+    relays = {} if served is None else {link: status() for link, status in served.relays.items()}
+    return Response(exposition((_UP, *families, *relay_families(relays))), media_type=CONTENT_TYPE)

@@ -1,7 +1,7 @@
 """People's routes. Each reads its request, calls one use case and shows what came of it."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Query
@@ -12,6 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from hub.api.bodies import body_as
 from hub.api.context import MAX_ID, Context, InContext, InLanguage, Number, OnLink, RequestKey, answered, shown
 from hub.api.document import takes
+from hub.api.serving import Served
 from hub.batching import MAX_COMMANDS
 from protocol.commands import CommandType, Name
 from protocol.keys import ANY_KEY_PATTERN, AnyKey
@@ -181,9 +182,11 @@ async def put_settings(request: Request, context: InContext, link: OnLink) -> Re
 
 @router.get("/status")
 async def status(request: Request, context: InContext, link: OnLink) -> Response:
-    relay_status: Callable[[], Mapping[str, Any]] | None = request.app.state.relay_status
+    """The link at a glance, with the relay to its agent; `links` are all of this hub."""
+    served: Served | None = request.app.state.served
     found = await context.call(context.service.status, link)
-    return shown({**found, "relay": None if relay_status is None else relay_status()})
+    relay = None if served is None else served.relay_of(link)
+    return shown({**found, "relay": relay, "links": [link] if served is None else list(served.relays)})
 
 
 @router.post("/adopt", openapi_extra=takes(ByWhom, optional=True))

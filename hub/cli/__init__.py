@@ -43,12 +43,15 @@ def start(
         Path | None, typer.Option("--home", envvar="JIRA_HUB_HOME", help="Where settings, token and database live.")
     ] = None,
     url: Annotated[str | None, typer.Option("--url", envvar="JIRA_HUB_URL", help="Address of the hub.")] = None,
+    link: Annotated[
+        str | None, typer.Option("--link", metavar="NAME", help="Which link is meant, where the hub has several.")
+    ] = None,
     version: Annotated[
         bool, typer.Option("--version", help="Show the version and end.", is_eager=True, callback=_tell_version)
     ] = False,
 ) -> None:
     """A durable queue of desired Jira states, carried to an air-gapped agent through a shared folder."""
-    context.obj = Session(home, url)
+    context.obj = Session(home, url, link)
 
 
 for command in (init, serve, doctor, plan, apply, status, watch, refresh, pause, resume, backup, restore, migrate):

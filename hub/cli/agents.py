@@ -48,11 +48,12 @@ def agent_pair(
     from relay.pairing import new_key_text, store_key
 
     settings = settings_of(session(context).home)
-    if settings.link_folder is None:
+    folder = session(context).of_link(settings).folder
+    if folder is None:
         raise Stop("no share is set", hint="jira-hub init --share DIR --link NAME", code=USAGE)
     text = new_key_text(hides=encrypt)
     try:
-        path = store_key(settings.link_folder, text, side="hub", state_dir=settings.home / "relay", again=again)
+        path = store_key(folder, text, side="hub", state_dir=settings.home / "relay", again=again)
     except (RelayError, OSError) as error:
         raise Stop(str(error), hint="a key that is lost is replaced on both sides: --again", code=CONFLICT) from error
     show_answer({"key": text, "kept_in": str(path)}, lambda made: show_fields({"key": made["key"]}), as_json=as_json)

@@ -29,7 +29,7 @@ class Refused(Stop):
 class HubClient:
     """One connection to the hub for the length of one command."""
 
-    def __init__(self, address: str, token: str, link: str) -> None:
+    def __init__(self, address: str, token: str, link: str | None) -> None:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise Stop(f"{address!r} is no address of a hub", hint="write http://127.0.0.1:PORT", code=USAGE)
@@ -42,7 +42,7 @@ class HubClient:
         self.address = address.rstrip("/")
         self._client = httpx2.Client(
             base_url=f"{self.address}/api/v1",
-            params={"link": link},
+            params={} if link is None else {"link": link},
             headers={"authorization": f"Bearer {token}", "accept-language": "en"},
             timeout=TIMEOUT_SECONDS,
             trust_env=False,  # a proxy of the environment has no business between this machine and itself

@@ -10,9 +10,11 @@ from typing import Any, Final
 
 from hub.cli.exits import CONFLICT, USAGE, Stop
 from hub.config import HubSettings, load_settings, token_of
+from hub.disk import check_local
 from hub.errors import Unready
 
 _INTRODUCTION: Final = "# Settings of the hub; environment variables JIRA_HUB_<NAME> win over them.\n"
+_OF_A_LINK: Final = ("share", "project", "link_types")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +58,74 @@ def read_token(settings: HubSettings) -> str:
     return token
 
 
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What `init` adds to the settings file: names at the top, a table `[[links]]`; and what the settings are then."""
+
+    settings: HubSettings
+    top: Mapping[str, Any]
+    table: Mapping[str, Any]
+
+
 def make_home(home: Path | None, wanted: Mapping[str, Any]) -> Home:
-    """Make what is missing of a home; what is there stays, and settings that say otherwise are a conflict."""
+    """Make what is missing of a home; what is there stays, and settings that say otherwise are a conflict.
+
+    A link that is not there yet becomes the only one, or one more.
+    """
     from relay.clock import SystemIds
 
-    settings = settings_of(home, **wanted)
-    file = settings.home / "settings.toml"
-    missing = _missing(file, wanted)
-    # The link before the settings: a share that is not there must not be written down as this hub's.
-    if settings.link_folder is not None:
-        _make_link(settings.link_folder, settings.link)
+    change = _change(home, wanted)
+    settings = change.settings
+    file = _file_of(settings)
     try:
+        link = settings.link_named(wanted.get("link"))
+        check_local(settings.home)
+        # The link before the settings: a share that is not there must not be written down as this hub's.
+        if link.folder is not None:
+            _make_link(link.folder, link.name)
         settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write_settings(file, missing)
+        _write_settings(file, change)
         token_of(settings, SystemIds())
     except OSError as error:
         raise Stop(f"{error.filename or settings.home}: {error.strerror}") from error
     except Unready as error:
         raise Stop(str(error)) from error
-    return Home(settings.home, file, settings.token_file, settings.link_folder)
+    return Home(settings.home, file, settings.token_file, link.folder)
+
+
+def _file_of(settings: HubSettings) -> Path:
+    return settings.home / "settings.toml"
+
+
+def _change(home: Path | None, wanted: Mapping[str, Any]) -> _Change:
+    there = settings_of(home)
+    name = wanted.get("link")
+    shared = [link.name for link in there.served if link.share is not None]
+    if name in {link.name for link in there.links}:
+        return _nothing_new(there, wanted)
+    if name is None or name in shared or not shared:
+        return _Change(settings_of(home, **wanted), _missing(_file_of(there), wanted), {})
+    return _one_more(there, wanted)
+
+
+def _nothing_new(there: HubSettings, wanted: Mapping[str, Any]) -> _Change:
+    """The link has its table: it may only be said again what stands there."""
+    link, file = there.link_named(wanted["link"]), _file_of(there)
+    known = {**link.model_dump(mode="json"), "port": there.port}
+    for name, value in wanted.items():
+        if name != "link" and known[name] != value:
+            raise Stop(f"{file} has {name} = {known[name]!r} for the link {link.name}, not {value!r}", code=CONFLICT)
+    return _Change(there, {}, {})
+
+
+def _one_more(there: HubSettings, wanted: Mapping[str, Any]) -> _Change:
+    file = _file_of(there)
+    top = dict(_missing(file, {name: value for name, value in wanted.items() if name == "port"}))
+    if not there.links:
+        top |= _missing(file, {"link": there.link})  # once there are tables, the top is a link only where it has a name
+    table = {"name": wanted["link"], **{name: wanted[name] for name in _OF_A_LINK if name in wanted}}
+    links = [*(link.model_dump() for link in there.links), table]
+    return _Change(settings_of(there.home, **{**top, "links": links}), top, table)
 
 
 def _missing(file: Path, wanted: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -86,13 +137,19 @@ def _missing(file: Path, wanted: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: value for name, value in wanted.items() if name not in there}
 
 
-def _write_settings(file: Path, missing: Mapping[str, Any]) -> None:
-    lines = "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in missing.items())
+def _write_settings(file: Path, change: _Change) -> None:
+    top, table = _lines(change.top), _lines(change.table)
+    if table:
+        table = f"\n[[links]]\n{table}"
     if not file.exists():
-        _create(file, _INTRODUCTION + lines)
-    elif lines:
+        _create(file, _INTRODUCTION + top + table)
+    elif top or table:
         # A name of the top level cannot follow a table, so it goes before everything that is there.
-        file.write_text(lines + file.read_text(encoding="utf-8"), encoding="utf-8")
+        file.write_text(top + file.read_text(encoding="utf-8").rstrip("\n") + "\n" + table, encoding="utf-8")
+
+
+def _lines(values: Mapping[str, Any]) -> str:
+    return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in values.items())
 
 
 def _create(path: Path, text: str) -> None:

@@ -18,7 +18,9 @@ def init(
     context: typer.Context,
     *,
     share: Annotated[Path | None, typer.Option("--share", help="The folder that hub and agent both see.")] = None,
-    link: Annotated[str | None, typer.Option("--link", help="Name of the pair of hub and agent; else main.")] = None,
+    link: Annotated[
+        str | None, typer.Option("--link", help="Name of the pair of hub and agent, or of one more; else main.")
+    ] = None,
     port: Annotated[int | None, typer.Option("--port", help="Port on 127.0.0.1; 8765 by default.", min=1)] = None,
     project: Annotated[str | None, typer.Option("--project", help="Key of the Jira project.")] = None,
     link_type: Annotated[
@@ -28,6 +30,7 @@ def init(
 ) -> None:
     """Make the home: settings, a token, and with --share the link's folder in the share."""
     from hub.cli.home import make_home
+    from relay.mounts import sync_tool_of
 
     given = {
         "share": share and str(share.expanduser().absolute()),
@@ -41,6 +44,9 @@ def init(
     shown = {"home": made.folder, "settings": made.settings, "token": made.token, "link folder": made.link_folder}
     document = {name.replace(" ", "_"): value and str(value) for name, value in shown.items()}
     show_answer(document, lambda _: show_fields(shown), as_json=as_json)
+    tool = made.link_folder and sync_tool_of(made.link_folder)
+    if tool:
+        show_note(f"{made.link_folder} stands in a folder of {tool}: it works, but files will come late")
     if made.link_folder is None:
         show_note("Next: name the folder that hub and agent both see: jira-hub init --share DIR --link NAME")
     else:
@@ -90,6 +96,7 @@ def _show_status(answer: Any) -> None:
     show_fields(
         {
             "link": answer["link"],
+            "other links": ", ".join(name for name in answer["links"] if name != answer["link"]),
             "agent": agent_state(agent),
             "version": agent.get("version"),
             "queue": counts or "empty",

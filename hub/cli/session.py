@@ -13,6 +13,7 @@ from hub.cli.output import show_json, show_note
 
 if TYPE_CHECKING:
     from hub.cli.client import HubClient
+    from hub.config import HubSettings, ServedLink
 
 
 @dataclass(slots=True)
@@ -21,6 +22,7 @@ class Session:
 
     home: Path | None = None
     url: str | None = None
+    link: str | None = None
     as_json: bool = False
 
     def connect(self) -> "HubClient":
@@ -29,7 +31,18 @@ class Session:
         from hub.cli.home import address_of, read_token, settings_of
 
         settings = settings_of(self.home)
-        return HubClient(self.url or address_of(settings), read_token(settings), settings.link)
+        # None where nothing tells: the hub then knows the only one, or names those there are.
+        link = self.link or settings.default_link
+        return HubClient(self.url or address_of(settings), read_token(settings), link)
+
+    def of_link(self, settings: "HubSettings") -> "ServedLink":
+        """The link that is meant, as this home's settings have it; a name that is none of theirs is wrong usage."""
+        from hub.errors import Unready
+
+        try:
+            return settings.link_named(self.link)
+        except Unready as error:
+            raise Stop(str(error), code=USAGE) from error
 
     def folder(self) -> Path:
         """Where this hub's home is."""

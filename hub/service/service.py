@@ -253,6 +253,21 @@ class Service:
 
         return self._work.changed(act, link)
 
+    def serve_link(self, link: str, fixed: Mapping[str, Any]) -> None:
+        """Let every hub of this database know that the link is served; `fixed` settings win over stored ones."""
+
+        def act(transaction: Transaction) -> None:
+            if link_settings.value_of(transaction, link, "served_since") is None:
+                link_settings.put_setting(transaction, link, "served_since", transaction.now)
+            link_settings.change_settings(transaction, link, fixed)
+
+        self._work.changed(act, link)
+
+    def served_links(self) -> list[str]:
+        """Every link that a hub of this database has ever served."""
+        with self._work.reading() as transaction:
+            return [row["link"] for row in transaction.all("served_links")]
+
     def adopt(self, link: str) -> dict[str, Any]:
         """A person lets another agent take the link over: the next one that claims holds it."""
 

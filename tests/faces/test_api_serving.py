@@ -15,6 +15,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from hub.api import create_app
+from hub.api.serving import Served
 from hub.backup import FolderBackups
 from hub.service import Service
 from hub.store.connection import Database
@@ -151,7 +152,8 @@ def test_without_room_for_a_copy_nothing_is_delivered(tmp_path: Path) -> None:
 
 def test_a_link_nobody_serves_is_refused_instead_of_queued_for_ever(place: Path) -> None:
     hub = SmallHub()
-    app = create_app(hub.context, token="t", hosts=["127.0.0.1:1"], links=("main",))
+    served = Served({"main": dict}, "main")
+    app = create_app(hub.context, token="t", hosts=["127.0.0.1:1"], served=served)
     with TestClient(app, base_url="http://127.0.0.1:1", headers={"Authorization": "Bearer t"}) as people:
         body = {"author": "a", "title": "t", "commands": [{"type": "refresh", "keys": ["AURORA-1"]}]}
         refused = people.post("/api/v1/batches?link=typo", json=body)

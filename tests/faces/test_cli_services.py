@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from hub.cli import app
 from hub.cli.home import make_home
-from hub.disk import check_local, sync_tool_of
+from hub.disk import check_local
 from hub.errors import Unready
 from hub.installing import Wanted, launchd_plist, systemd_unit
 from hub.service import Service
@@ -25,6 +25,7 @@ from hub.store.connection import Database
 from hub.store.opening import open_database
 from protocol.messages import AgentState
 from relay.clock import SystemClock, SystemIds
+from relay.mounts import sync_tool_of
 from tests.contracts.postgres_server import fresh_database
 from tests.faces.running_hub import running_hub
 from tests.faces.small_hub import SmallHub, fields
@@ -153,7 +154,7 @@ def test_a_share_of_a_sync_tool_is_worth_a_warning_and_a_home_there_is_refused(
 
 def test_a_sync_tool_is_known_by_the_name_of_its_folder(tmp_path: Path) -> None:
     assert sync_tool_of(tmp_path / "OneDrive - Bank" / "share") == "OneDrive"
-    assert sync_tool_of(tmp_path / "plain") == ""
+    assert sync_tool_of(tmp_path / "plain") is None
 
 
 def test_a_damaged_and_a_newer_database_fail(home: Path) -> None:

@@ -15,7 +15,7 @@ from tests.simulation.clock import SimulatedIds
 
 @pytest.fixture(autouse=True)
 def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HOME", "SHARE", "LINK", "HOST", "PORT", "PROJECT", "LINK_TYPES", "DURABILITY"):
+    for name in ("HOME", "SHARE", "LINK", "HOST", "PORT", "PROJECT", "LINK_TYPES", "DURABILITY", "LINKS"):
         monkeypatch.delenv(f"JIRA_HUB_{name}", raising=False)
 
 
@@ -23,7 +23,7 @@ def test_a_home_without_settings_has_the_defaults(tmp_path: Path) -> None:
     settings = load_settings(tmp_path)
     assert (settings.host, settings.port, settings.link) == ("127.0.0.1", DEFAULT_PORT, "main")
     assert settings.database == tmp_path / "hub.sqlite"
-    assert settings.link_folder is None
+    assert [(link.name, link.folder) for link in settings.served] == [("main", None)]
 
 
 def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,7 +33,7 @@ def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path, m
     monkeypatch.setenv("JIRA_HUB_PORT", "2")
     monkeypatch.setenv("JIRA_HUB_LINK", "env")
     settings = load_settings(tmp_path, port=3, link=None)
-    assert (settings.port, settings.link, settings.link_folder) == (3, "env", Path("/mnt/share/env"))
+    assert (settings.port, settings.link, settings.link_named(None).folder) == (3, "env", Path("/mnt/share/env"))
     assert settings.link_types == ("связанные",)
 
 
@@ -50,6 +50,9 @@ def test_the_home_comes_from_the_environment(tmp_path: Path, monkeypatch: pytest
         ('link = "Main!"', "link: "),
         ("port = ", "settings.toml"),
         ("xyzzy = 1", "valid: home"),
+        ('[[links]]\nname = "a"\nprojet = "AURORA"', "links.0.projet; did you mean project?"),
+        ('[[links]]\nname = "a"\n[[links]]\nname = "a"', "the link a stands twice"),
+        ('[[links]]\nname = "A!"', "links.0.name: "),
     ],
 )
 def test_a_wrong_setting_is_told_in_one_line_with_the_way_out(tmp_path: Path, text: str, says: str) -> None:
@@ -57,6 +60,51 @@ def test_a_wrong_setting_is_told_in_one_line_with_the_way_out(tmp_path: Path, te
     with pytest.raises(Unready, match=re.escape(says)) as caught:
         load_settings(tmp_path)
     assert "\n" not in str(caught.value)
+
+
+SEVERAL = """
+[[links]]
+name = "second"
+project = "BETA"
+[[links]]
+name = "third"
+share = "~/third"
+"""
+
+
+@pytest.mark.parametrize(
+    ("top", "served", "default"),
+    [
+        ('link = "first"\nshare = "/s"\nproject = "AURORA"', ["first", "second", "third"], "first"),
+        ('share = "/s"', ["second", "third"], None),
+        ('link = "third"\nshare = "/s"', ["second", "third"], "third"),
+    ],
+)
+def test_several_links_stand_in_tables_and_the_top_is_one_where_it_has_a_name(
+    tmp_path: Path, top: str, served: list[str], default: str | None
+) -> None:
+    (tmp_path / "settings.toml").write_text(top + SEVERAL)
+    settings = load_settings(tmp_path)
+    assert [link.name for link in settings.served] == served
+    assert settings.default_link == default
+    links = {link.name: link for link in settings.served}
+    assert (links["second"].folder, links["second"].project) == (Path("/s/second"), "BETA")
+    assert (links["third"].folder, links["third"].project) == (Path.home() / "third" / "third", None)
+    assert load_settings(tmp_path, link="second").default_link == "second"
+
+
+def test_the_only_link_is_meant_where_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text('[[links]]\nname = "far"\nshare = "/s"')
+    assert load_settings(tmp_path).link_named(None).folder == Path("/s/far")
+
+
+def test_a_link_of_nearly_the_right_name_is_told_the_right_one(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text('share = "/s"' + SEVERAL)
+    settings = load_settings(tmp_path)
+    with pytest.raises(Unready, match=re.escape("did you mean second?")):
+        settings.link_named("secnod")
+    with pytest.raises(Unready, match=re.escape("second, third: name one with --link")):
+        settings.link_named(None)
 
 
 def test_the_token_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:

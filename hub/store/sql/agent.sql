@@ -32,3 +32,6 @@ ON CONFLICT (link, key) DO UPDATE SET value = excluded.value;
 
 -- name: delete_setting(link, key)!
 DELETE FROM setting WHERE link = :link AND key = :key;
+
+-- name: served_links()
+SELECT link FROM setting WHERE key = 'served_since' ORDER BY link;
