@@ -329,7 +329,7 @@ def test_a_creation_given_up_after_three_crashes_tells_its_key(tmp_path: Path) -
 def test_a_creation_given_up_with_its_outcome_unknown_is_looked_up_once_and_told(
     *, created: bool, tmp_path: Path
 ) -> None:
-    """Each life dies at the answer to the creation, or at the search before it; the last one asks Jira, writes nothing."""
+    """Each life dies at the creation, after Jira has done it or before; the last one asks Jira and writes nothing."""
     world = built(tmp_path)
     number = world.queue.add("ensure_issue", **REPORT)
     world.switch(index_lag_seconds=60.0)
