@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from protocol.messages import TERMINAL
+from tests.promised import Covered
 from tests.simulation.swarm import quiet, world_folder
 from tests.simulation.timelines import created, fields, issue
 from tests.simulation.virtual_time import Process
@@ -87,12 +88,14 @@ def executed(kind: str, *deaths: int, before: Callable[[World], None] = lambda _
     return passed
 
 
+@pytest.mark.part("T4")
 @pytest.mark.parametrize("kind", sorted(COMMANDS))
-def test_the_agent_may_die_at_every_point_of_a_command(kind: str) -> None:
+def test_the_agent_may_die_at_every_point_of_a_command(kind: str, covered: Covered) -> None:
     points = executed(kind)
     assert points > 10
     for point in range(0, points, STRIDE):
         executed(kind, point)
+    covered("T4", len(range(0, points, STRIDE)), of=points)
 
 
 def lag(world: World) -> None:
@@ -107,19 +110,26 @@ def back(world: World) -> None:
     world.agent.machine.jump(-3_600.0)
 
 
+@pytest.mark.part("T4")
 @pytest.mark.parametrize("before", [lag, forward, back])
-def test_a_creation_survives_every_point_under_lag_and_wrong_clocks(before: Callable[[World], None]) -> None:
+def test_a_creation_survives_every_point_under_lag_and_wrong_clocks(
+    before: Callable[[World], None], covered: Covered
+) -> None:
     points = executed("ensure_issue", before=before)
-    for point in range(0, points, 2 * STRIDE):
+    for point in range(0, points, STRIDE):
         executed("ensure_issue", point, before=before)
+    covered("T4", len(range(0, points, STRIDE)), of=points)
 
 
+@pytest.mark.part("T4")
 @pytest.mark.timeout(1_200)
-def test_a_creation_survives_pairs_of_deaths() -> None:
+def test_a_creation_survives_pairs_of_deaths(covered: Covered) -> None:
     points = executed("ensure_issue")
     pairs = [(first, second) for first in range(points) for second in range(points)]
     for pair in pairs[::PAIRS_STRIDE]:
         executed("ensure_issue", *pair)
+    # All pairs are met on the agent alone (tests/contracts/test_agent_killed_twice.py): these come on top.
+    covered("T4", len(pairs[::PAIRS_STRIDE]))
 
 
 def lived_through(*deaths: int) -> int:
@@ -142,9 +152,11 @@ def lived_through(*deaths: int) -> int:
     return passed
 
 
+@pytest.mark.part("T5")
 @pytest.mark.timeout(1_200)
-def test_the_hub_may_die_at_every_statement_and_file_operation() -> None:
+def test_the_hub_may_die_at_every_statement_and_file_operation(covered: Covered) -> None:
     points = lived_through()
     assert points > 30
     for point in range(0, points, STRIDE):
         lived_through(point)
+    covered("T5", len(range(0, points, STRIDE)), of=points)
