@@ -118,6 +118,8 @@ class LoopRunner(ABC):
 
     def open(self, link: str) -> None:
         self._link = link
+        if self._thread.is_alive():  # opened before, on a link that was left
+            return
         self._thread.start()
         self._ready.wait(LIFESPAN_SECONDS)
         if self._failure is not None:

@@ -181,6 +181,8 @@ class SideDriver:
         """Do what is due; the moment on the monotonic clock at which something is due again."""
         now = self.clock.monotonic()
         self._note_jump(now)
+        if self._health.state == "foreign":
+            self._leave_stranger()
         if self._link is None and not self._open(now):
             return now + self.profile.retry_seconds
         link, state = self._link, self._state

@@ -319,12 +319,34 @@ def test_another_links_beacon_in_the_folder_is_foreign_and_nothing_is_written_th
     folder = tmp_path / "main"
     create_link(folder, "main")
     with Client(folder, state_dir=tmp_path / "c", profile=QUICK) as client:
-        until(lambda: client.status().counters["published"] == 1)
+        with Server(folder, echo, state_dir=tmp_path / "s", profile=QUICK):
+            client.call("GET", "/")
         folder.rename(tmp_path / "away")
         create_link(folder, "main")
         with pytest.raises(ShareUnavailable, match="foreign"):
             client.call("GET", "/", timeout=0.5)
         assert [path.name for path in (folder / "to-hub").iterdir()] == [".tmp"]
+
+
+@pytest.mark.parametrize("stray", ["server", "client"])
+def test_a_side_begun_on_another_device_opens_the_right_one_once_it_is_there(tmp_path: Path, stray: str) -> None:
+    right, other, at = tmp_path / "right", tmp_path / "other", tmp_path / "at"
+    for folder in (right, other):
+        create_link(folder, "main")
+    at.symlink_to(other)
+    folders = {"server": right, "client": right, stray: at}
+    with (
+        Server.for_asgi(folders["server"], Parked(), state_dir=tmp_path / "s", profile=QUICK) as server,
+        Client(folders["client"], state_dir=tmp_path / "c", profile=QUICK) as client,
+    ):
+        strayed = server if stray == "server" else client
+        until(lambda: strayed.status().counters.get("published", 0) == 1)
+        with pytest.raises(PeerOffline):
+            client.call("GET", "/", timeout=0.1, request_id="r")
+        at.unlink()
+        at.symlink_to(right)
+        until(lambda: strayed.status().peer_online)
+        assert client.call("GET", "/", timeout=20, request_id="r").status == 200
 
 
 def test_foreign_and_damaged_files_are_counted_and_left_alone(tmp_path: Path) -> None:

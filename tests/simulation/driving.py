@@ -69,8 +69,8 @@ class SteppedDriver(SideDriver):
     def _leave_by(self, refusal: RelayError) -> float:
         """As the driver's thread ends; the hub goes on without this relay."""
         self._end_by(refusal)
-        assert self._state is not None
-        self._state.close()
+        if self._state is not None:
+            self._state.close()
         self.leave()
         return math.inf
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from relay.beacon import beacon_bytes
 from relay.errors import FrameGone, FrameUnfit, ShareFault, ShareState
@@ -14,6 +15,8 @@ from tests.simulation.clock import SimulatedIds
 from tests.simulation.faults import FOLDER, Weather
 from tests.simulation.virtual_time import Process, Time
 
+# The other devices that may stand in the share's place: each side has its own, an empty link that nobody else is on.
+OTHER_LINKS: Final[dict[Side, str]] = {"hub": "f" * 32, "agent": "e" * 32}
 FOREIGN_NAMES = (".DS_Store", "~lock.json", "Thumbs.db", ".syncthing.frame.json.tmp", "._0123456789ab-00000001-00.json")
 
 
@@ -134,7 +137,7 @@ class SimulatedView(MemoryView):
     def beacon(self) -> bytes:
         self._must_be_there()
         if self.share.other_device[self.side]:
-            return beacon_bytes("f" * 32, "main")
+            return beacon_bytes(OTHER_LINKS[self.side], "main")
         assert self.share.beacon is not None
         self._looked = self.share.beacon
         return self.share.beacon
@@ -145,6 +148,8 @@ class SimulatedView(MemoryView):
 
     def arrivals(self) -> list[str]:
         self._must_be_there()
+        if self.share.other_device[self.side]:
+            return []
         stale = self.share.stale[self.side]
         if stale is not None:
             return list(stale)
@@ -153,6 +158,8 @@ class SimulatedView(MemoryView):
 
     def own(self) -> list[str]:
         self._must_be_there()
+        if self.share.other_device[self.side]:
+            return []
         return list(self.share.files[PEER_OF[self.side]])
 
     def read(self, name: str, limit: int) -> bytes:
@@ -160,7 +167,7 @@ class SimulatedView(MemoryView):
         assert frame_name(name) is not None, f"P16: the foreign file {name} was opened"
         shown = self.share.shown[self.side].get(name)
         now = self.share.time.now
-        if shown is None or shown.at > now:
+        if shown is None or shown.at > now or self.share.other_device[self.side]:
             raise FrameGone(name)
         if shown.open_at > now:
             if shown.refuses:
@@ -175,6 +182,8 @@ class SimulatedView(MemoryView):
     def publish(self, name: str, data: bytes, *, durable: bool) -> None:
         self._process.point("publish before")
         self._must_be_writable(name)
+        if self.share.other_device[self.side]:
+            return  # swallowed: nobody reads there
         assert name not in self.share.files[PEER_OF[self.side]], f"the name {name} was used while it is in the folder"
         self.share.put(PEER_OF[self.side], name, data)
         self._process.point("publish after")
@@ -185,6 +194,8 @@ class SimulatedView(MemoryView):
         self._process.point("delete before")
         self._must_be_writable(name)
         assert frame_name(name) is not None, f"P16: the foreign file {name} was deleted"
+        if self.share.other_device[self.side]:
+            return
         self.share.remove(PEER_OF[self.side], name)
         self._process.point("delete after")
 

@@ -216,6 +216,38 @@ def p12_a_reboot_does_not_make_the_agent_wait_for_an_older_boots_clock(world: Wo
 
 
 @timeline()
+def p12_a_side_begun_on_another_device_opens_the_right_one_once_it_is_back(world: World) -> None:
+    first, second, third = world.people.apply(fields(), fields("AURORA-1534"))
+    world.until(first, "done")
+    for side, machine in (("hub", world.hub), ("agent", world.agent)):
+        machine.stop()
+        world.share.other_device[side] = True
+        machine.start()
+        world.run(120.0)
+        world.share.other_device[side] = False
+        world.run(300.0)
+        assert world.agent.process is not None
+        must(world.agent.client.status().peer_online, f"{side} stays with the other device")
+    world.until(second, "done")
+    world.until(third, "done")
+    world.settle()
+
+
+@timeline()
+def p12_a_link_that_was_heard_on_is_waited_for_whatever_stands_in_its_place(world: World) -> None:
+    first, second, _ = world.people.apply(fields(), fields("AURORA-1534"))
+    world.until(first, "done")
+    life = world.agent.client.status().life
+    world.share.other_device["agent"] = True
+    world.run(900.0)
+    must(world.agent.client.status().share == "foreign", "the agent took the other device for its own")
+    world.share.other_device["agent"] = False
+    world.until(second, "done")
+    must(world.agent.client.status().life == life, "another life was begun")
+    world.settle()
+
+
+@timeline()
 def h05_a_person_renames_the_issue_before_the_retry_of_a_cancelled_creation(world: World) -> None:
     first, _ = world.people.apply(issue())
     world.kill_agent_at("http executed", down=600.0)
