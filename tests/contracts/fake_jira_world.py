@@ -7,6 +7,7 @@ import httpx2
 from examples.jira.app import JiraTransport, create_app
 from examples.jira.server import FakeJira
 from examples.jira.settings import DEFAULT_TOKEN, JiraSettings
+from tests.simulation.clock import SimulatedClock
 
 API = "/rest/api/2"
 AGILE = "/rest/agile/1.0"
@@ -14,25 +15,14 @@ START = 1_791_000_000.0  # in October 2026
 SETTINGS = JiraSettings(tokens={DEFAULT_TOKEN: "svc_hub", "petrova-token": "petrova"})
 
 
-class HandClock:
+class HandClock(SimulatedClock):
     """Both clocks stand still until somebody sleeps or `pass_time` is called."""
 
     def __init__(self) -> None:
-        self.now = START
+        super().__init__(START)
+        self._monotonic = 0.0
 
-    def wall(self) -> float:
-        return self.now
-
-    def monotonic(self) -> float:
-        return self.now - START
-
-    def sleep(self, seconds: float) -> None:
-        self.now += max(seconds, 0.0)
-
-    def boot_id(self) -> str:
-        return "one boot"
-
-    pass_time = sleep
+    pass_time = SimulatedClock.sleep
 
 
 class World:
