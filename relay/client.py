@@ -203,9 +203,8 @@ class ClientExchange:
         soonest = min((at for _, at in self._unsaved.values()), default=math.inf)
         self._save_by = soonest + SAVE_AFTER_SECONDS
 
-    def settle(self) -> bool:
+    def settle(self) -> None:
         """Callers are woken at once, not after a commit: see above."""
-        return False
 
     def requests_open(self) -> bool:
         return len(self._asking) > 0

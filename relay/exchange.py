@@ -76,8 +76,8 @@ class Exchange(Protocol):
         """Write down what has to be durable before anything goes out; whether to commit now."""
         ...
 
-    def settle(self) -> bool:
-        """Everything is committed: start handlers, wake callers. Whether answers may come any moment now."""
+    def settle(self) -> None:
+        """Everything is committed: start handlers."""
         ...
 
     def requests_open(self) -> bool:

@@ -217,13 +217,12 @@ class ServerExchange:
         self._dirty = False
         return True
 
-    def settle(self) -> bool:
+    def settle(self) -> None:
         starts, self._starts = self._starts, []
         if starts:
             self._runner.start(starts)
         while self._interrupts:
             self._runner.interrupt(self._interrupts.pop())
-        return bool(starts)
 
     def requests_open(self) -> bool:
         return bool(self._stages)

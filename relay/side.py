@@ -52,6 +52,7 @@ class SideDriver:
         self._lookout = Lookout(self.profile)
         self._intake = Intake(self._folder, self.profile)
         self._refuse: deque[str] = deque()
+        self._active_at = -math.inf  # when something was last asked, answered or taken
         self._health = ShareHealth(self.profile.retry_seconds, self.clock.monotonic())
         self._beacon_doubted = False
         self._busy_since: float | None = None
@@ -190,13 +191,14 @@ class SideDriver:
         while self._inbox:
             self._exchange.handle(self._inbox.popleft(), now)
             self._lookout.active(now)
+            self._active_at = now
         if moved or min(self._lookout.due, self._intake.doubts.wake_at) <= now:
             self._guarded(lambda: self._scan(link, now, announced=moved), on_write=False, now=now)
         if self._exchange.prepare(now):
             state.commit()
-        busy = self._exchange.settle()
+        self._exchange.settle()
         if self._health.may_write(now):
-            self._guarded(lambda: self._write(link, busy=busy), on_write=True, now=now)
+            self._guarded(lambda: self._write(link, now), on_write=True, now=now)
         if self._inbox:
             return -math.inf
         later = now + REFUSE_SECONDS if self._refuse and self._health.state == "ok" else math.inf
@@ -270,7 +272,7 @@ class SideDriver:
             self._exchange.close()
             state.commit()
             if self._health.state == "ok":
-                self._guarded(lambda: self._write(link, busy=False), on_write=True, now=now)
+                self._guarded(lambda: self._write(link, math.inf), on_write=True, now=now)
         self.bell.close()
 
     # --- the share
@@ -335,6 +337,8 @@ class SideDriver:
             arrivals += self._look_at(link, guess, str(guess), now)
         more = arrivals > 0 and len(frames) > self.profile.files_per_tick
         self._lookout.looked(now, cost, arrivals=arrivals, announced=announced)
+        if arrivals:
+            self._active_at = now
         if more:
             self._lookout.due = now
         return True
@@ -364,9 +368,11 @@ class SideDriver:
 
     # --- sending
 
-    def _write(self, link: Link, *, busy: bool) -> bool:
+    def _write(self, link: Link, now: float) -> bool:
         published = self._publish(link)
-        return self._tidy(link, keep=MAX_REFUSE if busy or self._inbox else 0) or published
+        # After publishing it is the other side's turn, so there is time; before, somebody here waits for his.
+        at_once = not self._inbox and (published or now - self._active_at >= REFUSE_SECONDS)
+        return self._tidy(link, keep=0 if at_once else MAX_REFUSE) or published
 
     def _publish(self, link: Link) -> bool:
         published = False

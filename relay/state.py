@@ -29,11 +29,9 @@ CREATE TABLE IF NOT EXISTS asked (
 CREATE TABLE IF NOT EXISTS served (
   id TEXT PRIMARY KEY, stage TEXT NOT NULL CHECK (stage IN ('running', 'withdrawn', 'answered')),
   deliveries INTEGER NOT NULL, head TEXT, body BLOB, reply_head TEXT, reply_body BLOB,
-  unsent INTEGER NOT NULL DEFAULT 0, at REAL NOT NULL,
+  unsent INTEGER NOT NULL DEFAULT 1, at REAL NOT NULL,
   CHECK ((stage = 'answered') = (reply_head IS NOT NULL)));
-CREATE INDEX IF NOT EXISTS served_open ON served (id) WHERE stage <> 'answered';
 CREATE INDEX IF NOT EXISTS served_unsent ON served (id) WHERE unsent;
-CREATE INDEX IF NOT EXISTS served_at ON served (at);
 CREATE TABLE IF NOT EXISTS parts (
   id TEXT NOT NULL, part INTEGER NOT NULL, parts INTEGER NOT NULL, head TEXT, body BLOB NOT NULL,
   PRIMARY KEY (id, part));
@@ -84,6 +82,7 @@ class State:
         self._db = sqlite3.connect(
             self.folder / "state.sqlite", isolation_level=None, check_same_thread=False, cached_statements=64
         )
+        self._db.execute("PRAGMA locking_mode=EXCLUSIVE")  # the lock above says so already, at no cost a commit
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'OFF'}")
         self._db.executescript(_SCHEMA)
@@ -114,8 +113,11 @@ class State:
         life = max(self.life() + 1, int(self._clock.wall()))
         me = Me(beacon.link, side, ids.new_id()[:12], life)
         self._remember("life", str(life))
-        self._write("DELETE FROM served WHERE at < ? AND stage = 'answered'", (self._clock.wall() - KEPT_SECONDS,))
-        self._write("DELETE FROM asked WHERE at < ?", (self._clock.wall() - KEPT_SECONDS,))
+        old = self._clock.wall() - KEPT_SECONDS
+        # Rows stand in the order they came: no index by age, which each request and each reply would pay for.
+        young = "SELECT rowid FROM served WHERE at >= ? ORDER BY rowid LIMIT 1"
+        self._write(f"DELETE FROM served WHERE rowid < ifnull(({young}), ~(1 << 63)) AND stage = 'answered'", (old,))
+        self._write("DELETE FROM asked WHERE at < ?", (old,))
         self.commit()
         return me
 
@@ -201,10 +203,12 @@ class State:
     def remember_reply(self, reply: Message, *, unsent: bool) -> None:
         """Keep the reply; the request's own content is not needed any more."""
         assert isinstance(reply.head, ReplyHead)
-        sql = """UPDATE served SET stage = 'answered', reply_head = ?, reply_body = ?, unsent = ?,
-                 head = NULL, body = NULL, at = ? WHERE id = ?"""
+        # `unsent` stands since the request came; naming it only where it changes leaves its index untouched.
+        sent = "" if unsent else "unsent = 0, "
+        sql = f"""UPDATE served SET stage = 'answered', reply_head = ?, reply_body = ?, {sent}head = NULL, body = NULL,
+                  at = ? WHERE id = ?"""
         head = _REPLY.dump_json(reply.head).decode()
-        self._write(sql, (head, reply.body, unsent, self._clock.wall(), reply.id))
+        self._write(sql, (head, reply.body, self._clock.wall(), reply.id))
 
     def reply(self, request_id: str) -> Message | None:
         """The reply kept under this id."""
@@ -219,11 +223,12 @@ class State:
 
     def unsent(self) -> list[str]:
         """The ids whose replies an earlier life did not see acknowledged."""
-        return [row[0] for row in self._db.execute("SELECT id FROM served WHERE unsent ORDER BY at")]
+        sql = "SELECT id FROM served WHERE unsent AND stage = 'answered' ORDER BY at"
+        return [row[0] for row in self._db.execute(sql)]
 
     def interrupted(self) -> list[tuple[Message, Known]]:
         """The requests whose handlers were running when the last life ended, oldest first."""
-        sql = "SELECT id, stage, deliveries, head, body FROM served WHERE stage = 'running' ORDER BY at"
+        sql = "SELECT id, stage, deliveries, head, body FROM served WHERE unsent AND stage = 'running' ORDER BY at"
         return [
             (Message("request", row[0], _REQUEST.validate_json(row[3]), bytes(row[4])), Known(row[1], row[2]))
             for row in self._db.execute(sql)

@@ -52,8 +52,8 @@ class Flood:
     def prepare(self, now: float) -> bool:
         return False
 
-    def settle(self) -> bool:
-        return False
+    def settle(self) -> None:
+        """Nobody is woken."""
 
     def requests_open(self) -> bool:
         return self._got < self._sent
