@@ -1,6 +1,7 @@
-"""One contract for every `Folder`: a local disk, tmpfs and the share in memory."""
+"""One contract for every `Folder`: a local disk, tmpfs, the shares in memory, and the simulated world's share."""
 
 import os
+import random
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,25 +11,37 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from relay import LinkExists, create_link
-from relay.beacon import beacon_from
+from relay.beacon import beacon_bytes, beacon_from
 from relay.clock import SystemClock
 from relay.errors import FrameGone, FrameUnfit, NotAFrame, ShareFault
 from relay.folder import LocalFolder, link_of
 from relay.ports import Folder
 from relay.testing import FaultyShare, Habits, MemoryShare
+from tests.simulation.faults import Weather
+from tests.simulation.share import SimulatedShare
+from tests.simulation.virtual_time import Machine, Process, Time
 
 NAME = "0123456789ab-00000001-00.json"
+NEXT = "0123456789ab-00000002-00.json"
+FOREIGN = ".DS_Store"
 TMPFS = Path("/dev/shm")
 
 
 @dataclass
 class Share:
-    """Both sides' views of one link, and ways to break it."""
+    """Both sides' views of one link, and ways to break it.
+
+    `arrive` lets pass what the share needs until everybody sees what was done; `swap` puts another link's beacon in
+    the place of ours, or ours back; `litter` leaves a foreign file where the hub looks.
+    """
 
     hub: Folder
     agent: Folder
     lose: Callable[[], None]
     find: Callable[[], None]
+    swap: Callable[[], None]
+    litter: Callable[[str, bytes], None]
+    arrive: Callable[[], None] = lambda: None
 
 
 def on_disk(root: Path) -> Share:
@@ -46,7 +59,17 @@ def on_disk(root: Path) -> Share:
         link.rmdir()
         away.rename(link)
 
-    return Share(hub, agent, lose, find)
+    others = [beacon_bytes("f" * 32, "main"), (link / "link.json").read_bytes()]
+
+    def swap() -> None:
+        (root / "fresh").write_bytes(others[0])
+        (root / "fresh").rename(link / "link.json")
+        others.reverse()
+
+    def litter(name: str, data: bytes) -> None:
+        (link / "to-hub" / name).write_bytes(data)
+
+    return Share(hub, agent, lose, find, swap, litter)
 
 
 def in_memory(share: MemoryShare) -> Share:
@@ -58,15 +81,48 @@ def in_memory(share: MemoryShare) -> Share:
     def find() -> None:
         share.beacon = beacon
 
-    return Share(share.view("hub"), share.view("agent"), lose, find)
+    def swap() -> None:
+        share.beacon = beacon_bytes("f" * 32, "main") if share.beacon == beacon else beacon
+
+    def litter(name: str, data: bytes) -> None:
+        share.appear("hub", name, data)
+
+    return Share(share.view("hub"), share.view("agent"), lose, find, swap, litter)
 
 
-@pytest.fixture(params=["disk", "tmpfs", "memory", "faulty"])
+def in_the_world(latency: float = 0.3) -> Share:
+    time = Time()
+    share = SimulatedShare(time, Weather(random.Random(1)), latency=latency, announces=True)
+
+    def lose() -> None:
+        share.states.update(hub="lost", agent="lost")
+
+    def find() -> None:
+        share.states.update(hub="ok", agent="ok")
+
+    def swap() -> None:
+        away = share.other_device["hub"]
+        share.other_device.update(hub=not away, agent=not away)
+
+    def litter(name: str, data: bytes) -> None:
+        share.litter("hub", name, data)
+
+    def arrive() -> None:
+        time.pump(time.now + 2 * latency)
+
+    hub = share.simulated_view("hub", Process("hub", Machine(time, "hub")))
+    agent = share.simulated_view("agent", Process("agent", Machine(time, "agent")))
+    return Share(hub, agent, lose, find, swap, litter, arrive)
+
+
+@pytest.fixture(params=["disk", "tmpfs", "memory", "faulty", "world"])
 def share(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Share]:
     if request.param == "memory":
         yield in_memory(MemoryShare())
     elif request.param == "faulty":
         yield in_memory(FaultyShare(Habits()))  # without habits and faults it keeps the same contract
+    elif request.param == "world":
+        yield in_the_world()
     elif request.param == "disk":
         yield on_disk(tmp_path)
     elif not os.access(TMPFS, os.W_OK):
@@ -79,6 +135,7 @@ def share(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Share]:
 @pytest.mark.parametrize("durable", [True, False])
 def test_what_one_side_publishes_the_other_lists_and_reads_whole(share: Share, durable: bool) -> None:
     share.agent.publish(NAME, b"x" * 100_000, durable=durable)
+    share.arrive()
     assert share.hub.arrivals() == [NAME]
     assert share.hub.read(NAME, 1 << 20) == b"x" * 100_000
     assert (share.agent.own(), share.agent.arrivals(), share.hub.own()) == ([NAME], [], [])
@@ -86,18 +143,80 @@ def test_what_one_side_publishes_the_other_lists_and_reads_whole(share: Share, d
 
 def test_the_writer_deletes_its_file_as_often_as_it_likes(share: Share) -> None:
     share.agent.publish(NAME, b"x", durable=True)
+    share.arrive()
     share.agent.delete(NAME)
     share.agent.delete(NAME)
-    assert share.hub.arrivals() == []
-    with pytest.raises(FrameGone):
-        share.hub.read(NAME, 100)
+    share.arrive()
+    assert share.hub.arrivals() == share.agent.own() == []
+    for read in (share.hub.read, share.agent.read_own):
+        with pytest.raises(FrameGone):
+            read(NAME, 100)
 
 
 def test_a_file_larger_than_a_frame_is_never_read(share: Share) -> None:
     share.agent.publish(NAME, b"x" * 101, durable=False)
-    with pytest.raises(FrameUnfit):
-        share.hub.read(NAME, 100)
-    assert share.hub.read(NAME, 101) == b"x" * 101
+    share.arrive()
+    for read in (share.hub.read, share.agent.read_own):
+        with pytest.raises(FrameUnfit):
+            read(NAME, 100)
+        assert read(NAME, 101) == b"x" * 101
+
+
+def test_a_name_that_never_was_is_gone_to_reader_and_writer(share: Share) -> None:
+    for read in (share.hub.read, share.hub.read_own, share.agent.read, share.agent.read_own):
+        with pytest.raises(FrameGone):
+            read(NAME, 100)
+
+
+def test_both_sides_may_use_one_name_and_neither_deletes_the_others_file(share: Share) -> None:
+    share.agent.publish(NAME, b"from the agent", durable=False)
+    share.hub.publish(NAME, b"from the hub", durable=False)
+    share.arrive()
+    assert (share.hub.read(NAME, 100), share.agent.read(NAME, 100)) == (b"from the agent", b"from the hub")
+    share.hub.delete(NAME)
+    share.arrive()
+    assert (share.hub.own(), share.hub.arrivals(), share.agent.arrivals()) == ([], [NAME], [])
+    assert share.hub.read(NAME, 100) == b"from the agent"
+
+
+def test_several_files_are_listed_together_and_a_deleted_name_may_be_used_again(share: Share) -> None:
+    share.agent.publish(NAME, b"1", durable=False)
+    share.agent.publish(NEXT, b"2", durable=False)
+    share.arrive()
+    assert sorted(share.hub.arrivals()) == sorted(share.agent.own()) == [NAME, NEXT]
+    share.agent.delete(NAME)
+    share.agent.publish(NAME, b"again", durable=False)
+    share.arrive()
+    assert share.hub.read(NAME, 100) == b"again"
+
+
+def test_a_listing_is_the_callers_own_and_foreign_names_stand_in_it(share: Share) -> None:
+    share.litter(FOREIGN, b"?")
+    share.arrive()
+    listed = share.hub.arrivals()
+    assert listed == [FOREIGN]
+    listed.clear()
+    assert share.hub.arrivals() == [FOREIGN]
+
+
+def test_making_ready_what_is_ready_changes_nothing(share: Share) -> None:
+    share.agent.publish(NAME, b"x", durable=True)
+    share.arrive()
+    for side in (share.hub, share.agent):
+        side.prepare()
+    assert share.hub.arrivals() == [NAME]
+
+
+def test_another_links_beacon_is_noticed_until_it_is_read_and_so_is_the_return_of_ours(share: Share) -> None:
+    ours = share.hub.beacon()
+    share.swap()
+    assert not share.hub.check()
+    assert beacon_from(share.hub.beacon()).link == "f" * 32
+    assert share.hub.check(), "what is there now is what was read last"
+    share.swap()
+    assert not share.hub.check()
+    assert share.hub.beacon() == ours
+    assert share.hub.check()
 
 
 def test_the_beacon_is_trusted_only_as_it_was_read(share: Share) -> None:

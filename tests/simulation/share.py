@@ -136,15 +136,18 @@ class SimulatedView(MemoryView):
 
     def beacon(self) -> bytes:
         self._must_be_there()
+        self._looked = self._there()
+        return self._looked
+
+    def _there(self) -> bytes:
         if self.share.other_device[self.side]:
             return beacon_bytes(OTHER_LINKS[self.side], "main")
         assert self.share.beacon is not None
-        self._looked = self.share.beacon
         return self.share.beacon
 
     def check(self) -> bool:
         self._must_be_there()
-        return not self.share.other_device[self.side] and self._looked is not None
+        return self._looked == self._there()
 
     def arrivals(self) -> list[str]:
         self._must_be_there()
