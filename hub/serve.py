@@ -57,8 +57,11 @@ def running_hub(settings: HubSettings) -> Iterator["ApiServer"]:
         service = _service(settings, stack)
         context = Context(service)
         stack.callback(context.close)
-        relays = {link.name: _start_relay(settings, link, context, stack) for link in settings.served}
-        served = Served(relays, settings.default_link, with_others=settings.database_url is not None)
+        served = Served(
+            _start_relays(settings, context, stack),
+            settings.default_link,
+            with_others=settings.database_url is not None,
+        )
         app = create_app(context, token=token_of(settings, SystemIds()), hosts=_hosts(listening), served=served)
         stack.enter_context(_chores(service, SystemClock()))
         yield ApiServer(app, listening, service.bell.close)
@@ -141,18 +144,32 @@ def _fixed(link: ServedLink) -> Mapping[str, Any]:
     return wanted
 
 
-def _start_relay(settings: HubSettings, link: ServedLink, context: Context, stack: ExitStack) -> RelayStatus:
-    """The relay to the agent of one link."""
-    folder = link.folder
-    if link.share is None or folder is None:
-        raise Unready("no share is set: jira-hub init --share DIR, or JIRA_HUB_SHARE")
+def _start_relays(settings: HubSettings, context: Context, stack: ExitStack) -> dict[str, RelayStatus]:
+    """A relay for each link. One whose share is away is waited for while others can work; a hub of no use says why."""
+    faults = {link.name: fault for link in settings.served if (fault := _share_fault(link)) is not None}
+    if len(faults) == len(settings.served):
+        raise Unready(next(iter(faults.values())))
+    for fault in faults.values():
+        _log.error("%s; the other links work", fault)
+    return {link.name: _start_relay(settings, link, context, stack) for link in settings.served if link.share}
+
+
+def _share_fault(link: ServedLink) -> str | None:
+    if link.share is None:
+        return "no share is set: jira-hub init --share DIR, or JIRA_HUB_SHARE"
     if not link.share.is_dir():
-        raise Unready(f"the share {link.share} is not there: mount it, or name another with JIRA_HUB_SHARE")
+        return f"the share {link.share} is not there: mount it, or name another with JIRA_HUB_SHARE"
+    if not (link.share / link.name / "link.json").is_file():
+        return f"{link.folder} is no link yet: jira-hub init --share {link.share} --link {link.name}"
+    return None
+
+
+def _start_relay(settings: HubSettings, link: ServedLink, context: Context, stack: ExitStack) -> RelayStatus:
+    folder = link.folder
+    assert link.share is not None and folder is not None  # what has none is no relay's
     tool = sync_tool_of(link.share)
     if tool:
         _log.warning("the share %s is a folder of %s: files will come late", link.share, tool)
-    if not (folder / "link.json").is_file():
-        raise Unready(f"{folder} is no link yet: jira-hub init --share {link.share} --link {link.name}")
     relay = Server.for_asgi(
         folder,
         create_agent_app(context, link=link.name),

@@ -109,7 +109,7 @@ class LoopRunner(ABC):
     def __init__(self, done: Done, limit_bytes: int) -> None:
         self._done, self._limit_bytes = done, limit_bytes
         self._link = ""
-        self._loop = asyncio.new_event_loop()
+        self._loop: asyncio.AbstractEventLoop  # from `open` on: a share that never comes leaves none behind
         self._thread = threading.Thread(target=self._run, name="relay-handlers", daemon=True)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._closing = False
@@ -120,6 +120,7 @@ class LoopRunner(ABC):
         self._link = link
         if self._thread.is_alive():  # opened before, on a link that was left
             return
+        self._loop = asyncio.new_event_loop()
         self._thread.start()
         self._ready.wait(LIFESPAN_SECONDS)
         if self._failure is not None:
