@@ -123,12 +123,16 @@ class ClientExchange:
         self._save_by = math.inf
         self._peer_moved = False
         self._calls = 0
+        self._failure: BaseException | None = None  # nothing is asked any more
 
     def open(self, state: State, link: Link, beacon: Beacon) -> None:
         self._state, self._link = state, link
         self._saved.clear()
 
     def handle(self, item: Any, now: float) -> None:
+        if self._failure is not None and isinstance(item, (_Ask, _Resume)):
+            item.waiter.finish(None, self._failure)
+            return
         match item:
             case _Ask(request, parcels, waiter):
                 self._calls += 1
@@ -217,6 +221,7 @@ class ClientExchange:
         self.failed(RelayClosed("the client was closed"))
 
     def failed(self, error: BaseException) -> None:
+        self._failure = error
         for waiter in self._asking.all_waiting():
             waiter.finish(None, error)
 
@@ -361,6 +366,8 @@ class Client:
         if not waited and not waiter.wait(0.0 if waiter.abandon() else STRAGGLER_SECONDS):
             self._driver.submit(_GiveUp(request_id, waiter))
             raise self._silence(request_id, waiter, timeout)
+        if isinstance(waiter.error, ShareUnavailable):
+            raise ShareUnavailable(waiter.error.state, waiter.error.detail, request_id)
         if waiter.error is not None:
             raise waiter.error
         assert waiter.reply is not None and isinstance(waiter.reply.head, ReplyHead)

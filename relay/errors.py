@@ -27,6 +27,7 @@ class ShareUnavailable(RelayError):
     def __init__(self, state: ShareState, detail: str, request_id: str | None = None) -> None:
         super().__init__(f"the share is {state}: {detail}")
         self.state = state
+        self.detail = detail
         self.request_id = request_id
 
 

@@ -70,9 +70,13 @@ class Message:
 @with_config(_STRICT)
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """Every frame up to `seq` of the peer's `epoch` was taken; `want` names those missed below what is there."""
+    """Every frame up to `seq` of the peer's `epoch` was taken; `want` names those missed below what is there.
+
+    `life` is that epoch's: a peer who finds it not below its own is taken for an older one, and begins another.
+    """
 
     epoch: Epoch
+    life: Number
     seq: Seq
     want: Annotated[list[Seq], Field(max_length=64)]
 
@@ -245,7 +249,7 @@ def frame_bytes(
 ) -> bytes:
     """The sealed frame of messages already packed."""
     seq, attempt = (name.seq, name.attempt) if isinstance(name, FrameName) else (0, 0)
-    acked = None if ack is None else {"epoch": ack.epoch, "seq": ack.seq, "want": ack.want}
+    acked = None if ack is None else {"epoch": ack.epoch, "life": ack.life, "seq": ack.seq, "want": ack.want}
     head: dict[str, Any] = {"v": PROTOCOL, "link": link, "from": sender, "epoch": epoch, "life": life}
     head |= {"seq": seq, "try": attempt, "low": low, "ack": acked, "sent_at": round(sent_at, 3)}
     if isinstance(name, AckName):

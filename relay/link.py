@@ -9,10 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from relay.frames import Ack, Frame, Kind, Message, Side, frame_bytes, hidden
-from relay.names import MAX_ATTEMPT, AckName, AnyName, FrameName
+from relay.frames import Ack, Frame, Kind, Message, Side, frame_bytes, hidden, packed
+from relay.lives import Standing
+from relay.names import AckName, AnyName, FrameName
 from relay.ports import Cipher
 from relay.profile import FRAME_OVERHEAD, MAX_FRAME_BYTES, Profile
+from relay.tally import Tally
 from relay.trips import RoundTrips
 
 WANT_AGAIN_SECONDS: Final = 1.0  # a frame asked for is asked for again while it stays away
@@ -57,6 +59,11 @@ class Parcel:
     last: bool = True
 
 
+def hello(me: Me) -> Parcel:
+    """The first word of a life."""
+    return Parcel("hello", me.epoch, packed(Message("hello", me.epoch)))
+
+
 @dataclass(frozen=True, slots=True)
 class Publication:
     """One file to publish. Tell the link afterwards: `published` or `failed`."""
@@ -83,20 +90,6 @@ class _Flying:
     names: list[FrameName] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Tally:
-    """Counted apart, so that a fault of the folder can be told from a crash."""
-
-    published: int = 0
-    repeated: int = 0
-    acknowledged: int = 0
-    taken: int = 0
-    doubled: int = 0
-    resurrected: int = 0
-    malformed: int = 0
-    acks: int = 0
-
-
 class Link:
     """One life of one side of a link."""
 
@@ -115,8 +108,7 @@ class Link:
         self._ack_due = math.inf
         self._ack_number = 0
         self._peer_ack_number = -1
-        self._known_since: dict[bool, int] = {}  # bare acknowledgement or not: the first number that knew us
-        self.superseded_by: str | None = None  # the epoch of another process that is this side now
+        self.standing = Standing()
         self._published_at = now
         self._refuse: list[AnyName] = []  # names that have served
         self._ack_names: deque[AckName] = deque()
@@ -131,6 +123,19 @@ class Link:
     @property
     def in_flight(self) -> int:
         return len(self._flying)
+
+    def begin_again(self, me: Me) -> None:
+        """Another life of this side, in the same process: of the one before nothing was taken, so all leaves anew."""
+        unsent = [parcel for flying in self._flying.values() for parcel in flying.parcels]
+        self._refuse.extend(name for flying in self._flying.values() for name in flying.names)
+        self._refuse.extend(self._ack_names)
+        self._waiting.extendleft(reversed(unsent))
+        self._waiting = deque([hello(me), *(parcel for parcel in self._waiting if parcel.kind != "hello")])
+        self._waiting_bytes = sum(len(parcel.data) for parcel in self._waiting)
+        self._flying.clear()
+        self._ack_names.clear()
+        self.me, self.standing = me, Standing()
+        self._next_seq, self._ack_number = 1, 0
 
     def has_room(self) -> bool:
         """Whether one more message may be taken on; else the caller gets `QueueFull`."""
@@ -247,12 +252,13 @@ class Link:
         if frame.epoch != self.peer.epoch:
             if frame.life <= self.peer.life:
                 self.tally.resurrected += 1
+                self._is_for_us(frame, current=False)
                 return Received()
             self.peer = Peer(frame.epoch, frame.life, 0)
             self._held.clear()
             self._spoilt.clear()
             self._peer_ack_number = -1
-            self._known_since.clear()
+            self.standing.forget_peer()
             self._acknowledge_by(now)
             new_life = True
         self._hear(now)
@@ -304,14 +310,8 @@ class Link:
 
     def _note_ack(self, frame: Frame, now: float) -> tuple[Parcel, ...]:
         ack = frame.ack
-        if ack is None:
+        if ack is None or not self._is_for_us(frame, current=True):
             return ()
-        if ack.epoch != self.me.epoch:
-            if self._knew_us_before(frame):
-                self.superseded_by = ack.epoch
-            return ()
-        bare, number = frame.number is not None, frame.seq if frame.number is None else frame.number
-        self._known_since[bare] = min(number, self._known_since.get(bare, number))
         done = [seq for seq in self._flying if seq <= ack.seq]
         parcels: list[Parcel] = []
         for seq in done:
@@ -328,15 +328,9 @@ class Link:
                 wanted.due = now
         return tuple(parcels)
 
-    def _knew_us_before(self, frame: Frame) -> bool:
-        """Whether the peer wrote this after it knew this life: only a later life, of another process, took its place.
-
-        A frame is surely later than `seq` only where its `low` is beyond it: files of one window come in any order.
-        """
-        numbered, bare = self._known_since.get(False), self._known_since.get(True)
-        return (numbered is not None and frame.low > numbered) or (
-            bare is not None and frame.number is not None and frame.number > bare
-        )
+    def _is_for_us(self, frame: Frame, *, current: bool) -> bool:
+        ack, me = frame.ack, self.me
+        return ack is not None and self.standing.note(ack, epoch=me.epoch, life=me.life, current=current)
 
     # --- the window
 
@@ -353,15 +347,13 @@ class Link:
             self._next_seq += 1
 
     def _frame(self, seq: int, flying: _Flying, wall: float) -> Publication:
-        # The hundredth attempt bears the first one's name again: that file was deleted 99 attempts ago, and whoever
-        # still sees it sees a right frame of the same content.
-        name = FrameName(self.me.epoch, seq, (flying.attempt + 1) % (MAX_ATTEMPT + 1))
+        name = FrameName(self.me.epoch, seq, flying.attempt + 1)
         return Publication(name, self._bytes(name, flying.parcels, wall))
 
     def _bytes(self, name: AnyName, parcels: Iterable[Parcel], wall: float) -> bytes:
         ack = None
         if self.peer.epoch is not None:
-            ack = Ack(self.peer.epoch, self.peer.taken, self._missing())
+            ack = Ack(self.peer.epoch, self.peer.life, self.peer.taken, self._missing())
         return frame_bytes(
             link=self.me.link,
             sender=self.me.side,

@@ -4,11 +4,13 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-MAX_SEQ: Final = 99_999_999
-MAX_ATTEMPT: Final = 99
+# A name is used once. More than 8 and 2 digits are for processes that live long; these last for decades.
+MAX_SEQ: Final = 999_999_999_999
+MAX_ATTEMPT: Final = 999_999_999
 # [0-9], not \d: the latter also matches digits of other scripts, which no frame of ours bears.
-_FRAME: Final = re.compile(r"([0-9a-f]{12})-([0-9]{8})-([0-9]{2})\.json")
-_ACK: Final = re.compile(r"([0-9a-f]{12})-ack-([0-9]{8})\.json")
+_SEQ: Final = "([0-9]{8}|[1-9][0-9]{8,11})"
+_FRAME: Final = re.compile(rf"([0-9a-f]{{12}})-{_SEQ}-([0-9]{{2}}|[1-9][0-9]{{2,8}})\.json")
+_ACK: Final = re.compile(rf"([0-9a-f]{{12}})-ack-{_SEQ}\.json")
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -8,18 +8,25 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 from relay.beacon import Beacon, beacon_from
 from relay.clock import SystemClock, SystemIds
-from relay.errors import AlreadyRunning, NotAFrame, ProtocolMismatch, RelayError, ShareFault, ShareState
+from relay.errors import (
+    AlreadyRunning,
+    NotAFrame,
+    ProtocolMismatch,
+    RelayError,
+    ShareFault,
+    ShareState,
+    ShareUnavailable,
+)
 from relay.exchange import Exchange, RelayStatus, Settings
-from relay.frames import Message, packed
 from relay.health import ShareHealth
 from relay.intake import Intake
 from relay.leftovers import leftovers, usurper
-from relay.link import Link, Parcel
+from relay.link import Link, hello
 from relay.looking import Lookout
 from relay.measured import Measured, fitting_profile, measured_of, refuse_unsafe
 from relay.names import AnyName
@@ -197,7 +204,9 @@ class SideDriver:
         if self._exchange.prepare(now):
             state.commit()
         self._exchange.settle()
-        if self._health.may_write(now):
+        if link.standing.behind is not None:
+            self._begin_above(link, state, link.standing.behind)
+        if self._health.may_write(now) and self._usurped is None:
             self._guarded(lambda: self._write(link, now), on_write=True, now=now)
         if self._inbox:
             return -math.inf
@@ -208,6 +217,8 @@ class SideDriver:
         looks = min(self._lookout.due, self._intake.doubts.wake_at)
         if self._health.state != "ok":
             return min(self._health.retry_at, looks) if self._health.readable else max(self._health.retry_at, looks)
+        if self._usurped is not None:
+            return looks
         return min(looks, link.wake_at(requests_open=self._exchange.requests_open()))
 
     # --- opening and closing
@@ -233,7 +244,7 @@ class SideDriver:
         link = Link(me, state.peer(), self.profile, now)
         self._health.worked(now, on_write=False)
         self._refuse.extend(leftovers(self._folder, me))
-        link.send([Parcel("hello", me.epoch, packed(Message("hello", me.epoch)))])
+        link.send([hello(me)])
         self._exchange.open(state, link, beacon)
         self._link = link
         self._opened.set()
@@ -254,6 +265,13 @@ class SideDriver:
         self._refuse.clear()
         self._beacon_doubted = False
 
+    def _begin_above(self, link: Link, state: State, known: int) -> None:
+        """The peer has seen a greater life of this side, whose clock was ahead then: below it nobody listens."""
+        assert self._beacon is not None
+        me = state.begin_life(self._beacon, self._settings.side, self.ids, known)
+        _LOG.warning("the other side knows life %d of this one: life %d follows %d", known, me.life, link.me.life)
+        link.begin_again(replace(link.me, epoch=me.epoch, life=me.life))
+
     def _fit_to(self, found: Measured | None) -> None:
         """Scan and wait as the doctor measured, unless the program knows better."""
         self._measured = found
@@ -271,7 +289,7 @@ class SideDriver:
             self._exchange.prepare(now)
             self._exchange.close()
             state.commit()
-            if self._health.state == "ok":
+            if self._health.state == "ok" and self._usurped is None:
                 self._guarded(lambda: self._write(link, math.inf), on_write=True, now=now)
         self.bell.close()
 
@@ -348,19 +366,22 @@ class SideDriver:
         received = self._intake.take(link, parsed, name, now, self._doubt_share)
         if received is None:
             return 0
-        if link.superseded_by is not None:
-            self._give_way(link, link.superseded_by)
+        if link.standing.superseded_by is not None:
+            self._give_way(link, link.standing.superseded_by)
         self._exchange.take(received, now)
         return 1
 
     def _give_way(self, link: Link, epoch: str) -> None:
-        """Two servers would run each request twice, so one ends. A client is only deaf, and says why: two that end,
-        and that their machines start anew, would end each other for ever."""
-        if self._usurped is None:
-            self._usurped = usurper(self._folder, link.me, epoch)
-            _LOG.error("%s", self._usurped)
+        """Two servers would run each request twice, so one ends. A client is only deaf and dumb, and says why: two
+        that end, and that their machines start anew, would end each other for ever."""
+        if self._usurped is not None:
+            return
+        self._usurped = usurper(self._folder, link.me, epoch)
+        _LOG.error("%s", self._usurped)
         if self._exchange.gives_way:
             raise AlreadyRunning(self._usurped)
+        self._refuse.clear()
+        self._exchange.failed(ShareUnavailable("foreign", self._usurped))
 
     def _doubt_share(self) -> None:
         self._beacon_doubted = True

@@ -105,12 +105,13 @@ class State:
 
     # --- lives
 
-    def begin_life(self, beacon: Beacon, side: Side, ids: Ids) -> Me:
+    def begin_life(self, beacon: Beacon, side: Side, ids: Ids, above: int = 0) -> Me:
         """A new life: a fresh epoch, and a count above every earlier one, committed before it is used.
 
-        Counted from this machine's clock, so that a lost or restored state does not fall behind its own past.
+        Counted from this machine's clock, so that a lost or restored state rarely falls behind its own past; where it
+        does, the peer tells what it has to be `above`.
         """
-        life = max(self.life() + 1, int(self._clock.wall()))
+        life = max(self.life() + 1, int(self._clock.wall()), above + 1)
         me = Me(beacon.link, side, ids.new_id()[:12], life)
         self._remember("life", str(life))
         old = self._clock.wall() - KEPT_SECONDS

@@ -22,9 +22,10 @@ class HandClock:
 
     def __init__(self) -> None:
         self.now = 1_000.0
+        self.behind = 0.0
 
     def wall(self) -> float:
-        return 1_790_000_000.0 + self.now
+        return 1_790_000_000.0 + self.now - self.behind
 
     def monotonic(self) -> float:
         return self.now

@@ -90,7 +90,8 @@ def _number(chance: random.Random, content: Any) -> Any:
     content["epoch"] = chance.choice((EPOCH, PEER, f"{chance.randrange(16**12):012x}"))
     content["from"] = chance.choice(("agent", "agent", "hub"))
     content["link"] = chance.choice((LINK, LINK, LINK[::-1]))
-    content["ack"] = chance.choice((None, {"epoch": PEER, "seq": chance.randrange(100), "want": list(range(64))}))
+    ack = {"epoch": PEER, "life": chance.choice((9, 2**53 - 1)), "seq": chance.randrange(100), "want": list(range(64))}
+    content["ack"] = chance.choice((None, ack))
     content.pop("number", None)
     return content
 

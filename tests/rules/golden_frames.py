@@ -51,15 +51,15 @@ def golden(
 
 GOLDEN = {
     "hello": golden(FrameName(EPOCH, 1, 0), HELLO),
-    "request": golden(FrameName(EPOCH, 2, 0), REQUEST, ack=Ack(PEER, 5, [])),
-    "reply": golden(FrameName(EPOCH, 3, 1), REPLY, ack=Ack(PEER, 6, [])),
+    "request": golden(FrameName(EPOCH, 2, 0), REQUEST, ack=Ack(PEER, 9, 5, [])),
+    "reply": golden(FrameName(EPOCH, 3, 1), REPLY, ack=Ack(PEER, 9, 6, [])),
     "refusal": golden(FrameName(EPOCH, 4, 99), REFUSAL),
-    "withdrawal": golden(FrameName(EPOCH, 5, 0), WITHDRAWAL, ack=Ack(PEER, 6, [7])),
+    "withdrawal": golden(FrameName(EPOCH, 5, 0), WITHDRAWAL, ack=Ack(PEER, 9, 6, [7])),
     "several": golden(FrameName(EPOCH, 99_999_999, 0), REQUEST, REPLY, WITHDRAWAL),
-    "ack": golden(AckName(EPOCH, 7), ack=Ack(PEER, 6, [])),
-    "ack that wants": golden(AckName(EPOCH, 8), ack=Ack(PEER, 6, [7, 9, 12])),
-    "keyed request": golden(FrameName(EPOCH, 6, 0), REQUEST, ack=Ack(PEER, 5, []), keyed=True),
-    "keyed ack": golden(AckName(EPOCH, 9), ack=Ack(PEER, 6, []), keyed=True),
+    "ack": golden(AckName(EPOCH, 7), ack=Ack(PEER, 9, 6, [])),
+    "ack that wants": golden(AckName(EPOCH, 8), ack=Ack(PEER, 9, 6, [7, 9, 12])),
+    "keyed request": golden(FrameName(EPOCH, 6, 0), REQUEST, ack=Ack(PEER, 9, 5, []), keyed=True),
+    "keyed ack": golden(AckName(EPOCH, 9), ack=Ack(PEER, 9, 6, []), keyed=True),
     "hidden request": golden(FrameName(EPOCH, 8, 0), REQUEST, keyed=True, hides=True),
     "hidden reply": golden(FrameName(EPOCH, 9, 2), REPLY, WITHDRAWAL, keyed=True, hides=True),
 }

@@ -21,7 +21,7 @@ from relay.frames import (
     packed,
     packed_parts,
 )
-from relay.names import AckName, FrameName, frame_name
+from relay.names import MAX_ATTEMPT, MAX_SEQ, AckName, FrameName, frame_name
 from relay.parts import Assembly
 from relay.profile import FRAME_OVERHEAD, MAX_FRAME_BYTES
 from relay.sealing import sealed, unsealed
@@ -54,14 +54,14 @@ def frame(name: FrameName | AckName, *messages: Message, ack: Ack | None = None,
 
 GOLDEN = {
     "hello": (FrameName(EPOCH, 1, 0), frame(FrameName(EPOCH, 1, 0), Message("hello", EPOCH)), None),
-    "request": (FrameName(EPOCH, 2, 0), frame(FrameName(EPOCH, 2, 0), REQUEST, ack=Ack(PEER, 5, [])), None),
-    "reply": (FrameName(EPOCH, 3, 1), frame(FrameName(EPOCH, 3, 1), REPLY, ack=Ack(PEER, 6, [])), None),
+    "request": (FrameName(EPOCH, 2, 0), frame(FrameName(EPOCH, 2, 0), REQUEST, ack=Ack(PEER, 9, 5, [])), None),
+    "reply": (FrameName(EPOCH, 3, 1), frame(FrameName(EPOCH, 3, 1), REPLY, ack=Ack(PEER, 9, 6, [])), None),
     "several": (
         FrameName(EPOCH, 4, 0),
         frame(FrameName(EPOCH, 4, 0), REQUEST, REPLY, Message("withdraw", "r-0")),
         None,
     ),
-    "ack": (AckName(EPOCH, 7), frame(AckName(EPOCH, 7), ack=Ack(PEER, 6, [4, 5])), None),
+    "ack": (AckName(EPOCH, 7), frame(AckName(EPOCH, 7), ack=Ack(PEER, 9, 6, [4, 5])), None),
     "keyed": (FrameName(EPOCH, 5, 0), frame(FrameName(EPOCH, 5, 0), REQUEST, key=b"k" * 32), b"k" * 32),
 }
 
@@ -263,7 +263,9 @@ def test_parts_out_of_turn_or_beyond_the_limit_are_dropped_and_counted() -> None
 def test_only_whole_names_of_ours_are_frames() -> None:
     assert frame_name("0123456789ab-00000007-01.json") == FrameName("0123456789ab", 7, 1)
     assert frame_name("0123456789ab-ack-00000007.json") == AckName("0123456789ab", 7)
-    for parsed in (FrameName("0123456789ab", 7, 1), AckName("0123456789ab", 99_999_999)):
+    tries = (99, 100, MAX_ATTEMPT)
+    long = [FrameName("0123456789ab", seq, attempt) for seq in (1, 10**8, MAX_SEQ) for attempt in tries]
+    for parsed in (*long, AckName("0123456789ab", 10**8 - 1), AckName("0123456789ab", 10**8)):
         assert frame_name(str(parsed)) == parsed
         assert len(str(parsed)) <= 64
     foreign = [
@@ -276,6 +278,9 @@ def test_only_whole_names_of_ours_are_frames() -> None:
         "0123456789ab-00000007-01.json\n",
         "0123456789ab-٠٠٠٠٠٠٠٧-01.json",
         "0123456789ab-7-1.json",
+        "0123456789ab-000000007-01.json",
+        "0123456789ab-00000007-001.json",
+        "0123456789ab-ack-000000007.json",
         ".nfs0000000000000001",
         ".syncthing.0123456789ab-00000007-01.json.tmp",
         "",
