@@ -117,8 +117,11 @@ class InotifyBell:
 
     def close(self) -> None:
         self._forget()
-        self._poll.unregister(self._ringer)
-        os.close(self._ringer)
+        self._rung = True  # a ring that comes too late must not write to a number that is another file's by now
+        ringer, self._ringer = self._ringer, -1
+        if ringer >= 0:
+            self._poll.unregister(ringer)
+            os.close(ringer)
 
     def _listen(self) -> bool:
         watch = inotify_init()
