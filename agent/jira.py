@@ -3,6 +3,8 @@
 What an outcome means for a command is decided elsewhere.
 """
 
+import base64
+import hashlib
 import json
 import ssl
 from collections.abc import Callable, Mapping
@@ -43,6 +45,14 @@ class Access:
     secrets: tuple[str, ...] = field(default=(), repr=False)
     ca_file: Path | None = None
     proxy: str | None = None
+
+    @property
+    def whose(self) -> str:
+        """Names the user without telling a secret: what one user was told by Jira does not hold for another."""
+        kind, _, secret = self.headers.get("Authorization", "").partition(" ")
+        if kind == "Basic":
+            return base64.b64decode(secret).decode().partition(":")[0]
+        return hashlib.sha256(secret.encode()).hexdigest()[:16]  # tokens are long and random
 
 
 def tls_context(access: Access) -> ssl.SSLContext:

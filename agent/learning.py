@@ -49,10 +49,20 @@ class LearntSite:
     """The `Site` of a configuration, learnt from Jira or from the copy of an earlier start (`SiteSource`)."""
 
     def __init__(
-        self, wanted: Wanted, url: str, cache: Path, *, jira: Jira, pacer: Pacer, clock: Clock, gap_seconds: float
+        self,
+        wanted: Wanted,
+        url: str,
+        cache: Path,
+        *,
+        jira: Jira,
+        pacer: Pacer,
+        clock: Clock,
+        gap_seconds: float,
+        whose: str = "",
     ) -> None:
         self._wanted = wanted
         self._url = url
+        self._whose = whose
         self._cache = cache
         self._jira = jira
         self._pacer = pacer
@@ -113,7 +123,10 @@ class LearntSite:
         raise EnvironmentBlocked(found.outcome, found.text, found.wait_seconds)
 
     def _stamp(self) -> dict[str, Any]:
-        return {"url": self._url, "project": self._wanted.project}
+        """What the copy depends on: of another user it would take our own comments for somebody else's."""
+        wanted = self._wanted
+        asked = [wanted.project, wanted.epic_mode, list(wanted.issue_types.get("task", ()))]
+        return {"url": self._url, "user": self._whose, "asked": asked}
 
     def _cached(self) -> dict[str, Any] | None:
         try:

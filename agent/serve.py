@@ -62,11 +62,21 @@ def assemble(
     `look_again` tells today's way in while the old one is refused."""
     jira = JiraClient(access, journal, clock, jira_transport, look_again=look_again)
     pacer = Pacer(journal, clock)
+    site = LearntSite(
+        wanted,
+        access.url,
+        names,
+        jira=jira,
+        pacer=pacer,
+        clock=clock,
+        gap_seconds=read_gap,
+        whose=access.whose,
+    )
     return Runner(
         jira=jira,
         hub=HubClient(exchange, claim_wait=claim_wait),
         journal=journal,
-        names=LearntSite(wanted, access.url, names, jira=jira, pacer=pacer, clock=clock, gap_seconds=read_gap),
+        names=site,
         pacer=pacer,
         clock=clock,
         ids=ids,

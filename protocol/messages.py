@@ -9,6 +9,7 @@ from protocol.keys import is_issue_key
 
 AGENT_VERSION: Final = 3
 MIN_AGENT_VERSION: Final = 2
+HUB_VERSION: Final = "jira-hub-version"  # header of every answer to an agent: the hub's release, for people
 MAX_ERROR: Final = 1_500  # characters of Jira's text that are kept
 
 Status = Literal["queued", "claimed", "done", "failed", "cancelled", "skipped", "confirmed_by_state"]

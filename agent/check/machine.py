@@ -1,17 +1,18 @@
 """The probes of this machine: TLS to Jira, journal, lock, the share and the way to the hub and back."""
 
-import json
 import socket
 import ssl
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any, Final
+from importlib.metadata import version
+from typing import Final
 from urllib.parse import urlsplit
 
 from agent.config import AgentConfig
 from agent.jira import Access, tls_context
 from agent.journal import read_records
 from agent.lock import AlreadyRunning, exclusive
+from protocol.messages import HUB_VERSION
 from relay import AlreadyRunning as LinkInUse
 from relay import Client, PeerOffline, RelayError, RelayTimeout
 from relay.ports import Clock
@@ -60,14 +61,13 @@ def machine_probes(config: AgentConfig, clock: Clock, hub_wait: float) -> Iterat
         todo = "mount the share; `jira-hub init` on the other side makes the link"
         yield Probe("share", "fail", f"{config.folder} is not there", todo)
         return
-    yield (
-        _round_trip(config, clock, hub_wait)
-        if hub_wait
-        else Probe("share", "ok", f"{config.folder}, the hub not asked")
-    )
+    if hub_wait:
+        yield from _round_trip(config, clock, hub_wait)
+    else:
+        yield Probe("share", "ok", f"{config.folder}, the hub not asked")
 
 
-def _round_trip(config: AgentConfig, clock: Clock, hub_wait: float) -> Probe:
+def _round_trip(config: AgentConfig, clock: Clock, hub_wait: float) -> Iterator[Probe]:
     """A question to the hub that changes nothing: about a command that never was."""
     began = clock.monotonic()
     try:
@@ -77,14 +77,21 @@ def _round_trip(config: AgentConfig, clock: Clock, hub_wait: float) -> Probe:
     except (LinkInUse, PeerOffline, RelayTimeout) as error:
         busy = isinstance(error, LinkInUse)
         todo = "the agent at work holds the link" if busy else "is `jira-hub serve` running, and is the folder carried?"
-        return Probe("share", "warn", f"{config.folder}: {type(error).__name__}: {error}", todo)
+        yield Probe("share", "warn", f"{config.folder}: {type(error).__name__}: {error}", todo)
+        return
     except RelayError as error:
         todo = "both sides need the same release" if "rotocol" in type(error).__name__ else "see docs of the relay"
-        return Probe("share", "fail", f"{config.folder}: {type(error).__name__}: {error}", todo)
-    seconds = clock.monotonic() - began
-    return Probe("share", "ok", f"{config.folder}: the hub answered in {seconds:.1f} s{_version(reply.headers)}")
+        yield Probe("share", "fail", f"{config.folder}: {type(error).__name__}: {error}", todo)
+        return
+    yield Probe("share", "ok", f"{config.folder}: the hub answered in {clock.monotonic() - began:.1f} s")
+    yield _hub_version(reply.headers.get(HUB_VERSION))
 
 
-def _version(headers: dict[str, Any]) -> str:
-    told = headers.get("x-jira-hub-version") or headers.get("server")
-    return f", {json.dumps(told)}" if told else ""
+def _hub_version(told: str | None) -> Probe:
+    """Releases may differ, both sides say what they can: this is for people."""
+    ours = version("jira-hub")
+    if told is None:
+        return Probe(
+            "hub", "warn", "does not tell its version", f"it is older than this agent, {ours}: bring it up to it"
+        )
+    return Probe("hub", "ok", f"version {told}" + ("" if told == ours else f", the agent has {ours}"))

@@ -1,14 +1,17 @@
 """The two apps: one with every route for loopback, one with the agent's routes for a relay."""
 
 from collections.abc import Collection
+from importlib.metadata import version
 
 from fastapi import FastAPI
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hub.api import agent_routes, backup_routes, health_routes, mirror_routes, people_routes, plan_routes, problems
 from hub.api.context import Context
 from hub.api.document import document
 from hub.api.guard import Guard
 from hub.api.serving import Served
+from protocol.messages import HUB_VERSION
 
 
 def create_app(
@@ -41,7 +44,24 @@ def create_agent_app(context: Context, *, link: str = "main") -> FastAPI:
     app = _app(context, link=link)
     app.include_router(agent_routes.router)
     document(app, with_token=False)
+    app.add_middleware(_Named)
     return app
+
+
+class _Named:
+    """Tells the hub's release with every answer: `jira-agent check` shows it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._header = (HUB_VERSION.encode(), version("jira-hub").encode())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def named(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], self._header]
+            await send(message)
+
+        await self._app(scope, receive, named)
 
 
 def _app(context: Context, *, link: str | None) -> FastAPI:

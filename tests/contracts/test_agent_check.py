@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,12 @@ from agent.config import AgentConfig, ConfigFault, load
 from examples.jira.app import JiraTransport, create_app
 from examples.jira.server import FakeJira
 from examples.jira.settings import DEFAULT_TOKEN, JiraSettings
-from relay import create_link
+from hub.api.apps import create_agent_app
+from hub.api.context import Context
+from hub.service import Service
+from hub.store.connection import Database
+from relay import Server, create_link
+from relay.clock import SystemClock, SystemIds
 from tests.simulation.clock import SimulatedClock
 
 SETTINGS = """\
@@ -119,6 +125,17 @@ def test_an_epic_link_that_is_not_on_the_screen_is_told(home: Path, jira: Probed
 def test_a_share_that_is_not_mounted_fails(home: Path, jira: Probed) -> None:
     configure(home, more='link = "other"')
     assert jira.states()["share"] == "fail"
+
+
+def test_the_hub_tells_its_version_to_the_agents_check(home: Path, jira: Probed) -> None:
+    database = Database(home / "hub.sqlite")
+    context = Context(Service(database, clock=SystemClock(), ids=SystemIds()))
+    with Server.for_asgi(home / "share" / "main", create_agent_app(context), state_dir=home / "hub"):
+        found = {one.name: one for one in probes(load(), SystemClock(), JiraTransport(jira.jira), hub_wait=30)}
+    context.close()
+    database.close()
+    assert "the hub answered in" in found["share"].seen
+    assert (found["hub"].state, found["hub"].seen) == ("ok", f"version {version('jira-hub')}")
 
 
 def test_the_command_prints_json_and_ends_with_1_on_a_failure(

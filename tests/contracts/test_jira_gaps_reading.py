@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from examples.jira.faults import Fault
 from examples.jira.model import Link
 from protocol.messages import MAX_ERROR
 from tests.contracts.agent_world import AgentWorld
-from tests.contracts.reports_world import bodies, built, claimed, moments, sent, turns
+from tests.contracts.reports_world import again, bodies, built, claimed, moments, sent, turns
 from tests.simulation.bridge import Bridge
 
 KEY = "AURORA-1534"
@@ -78,6 +79,22 @@ def test_g43_a_body_that_holds_the_marker_itself_and_other_line_ends_is_the_same
     reports = [world.report_of("ensure_comment", key=KEY, marker="plan:1", body=body) for _ in range(2)]
     assert [one["jira_calls"] for one in reports] == [2, 1]
     assert world.comments(KEY) == ["plan:1\r\nодин\r\nplan:1 ещё раз"]
+
+
+def test_names_learnt_for_one_user_do_not_hold_for_another(world: AgentWorld) -> None:
+    """Another user's comments are foreign (G-40): with the old user's name they would be taken for our own."""
+    world.report_of("ensure_comment", **COMMENT)
+    asked = len(moments(world, "GET", "/myself"))
+    again(world)
+    world.report_of("ensure_comment", **COMMENT)
+    assert len(moments(world, "GET", "/myself")) == asked
+    world.jira.settings = replace(world.jira.settings, tokens={"another": "petrova"})
+    world.token = "another"
+    again(world)
+    report = world.report_of("ensure_comment", **COMMENT)
+    assert report["status"] == "done", report
+    assert len(moments(world, "GET", "/myself")) == asked + 1
+    assert world.comments(KEY) == ["plan:1\nновое"] * 2
 
 
 # --- readings
