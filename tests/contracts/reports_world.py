@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,50 @@ def again(world: AgentWorld, *, after: float = 1.0) -> None:
     world.journal.close()
     world.clock.sleep(after)
     world.start()
+
+
+def crashed_three_times(world: AgentWorld, path: str) -> None:
+    """Jira has done the write, and the agent dies before it can know, and twice more at once."""
+    dies_after(world, "POST", path)
+    dies_at_once_twice_more(world)
+
+
+def crashed_three_times_before(world: AgentWorld, path: str) -> None:
+    """The same, but the write has never reached Jira."""
+    inner = world.wire.inner.handle_request
+
+    def die(request: httpx2.Request) -> httpx2.Response:
+        if request.method == "POST" and request.url.path.endswith(path):
+            world.wire.inner.handle_request = inner  # type: ignore[method-assign]
+            raise Killed
+        return inner(request)
+
+    world.wire.inner.handle_request = die  # type: ignore[method-assign]
+    dies_at_once_twice_more(world)
+
+
+def dies_at_once_twice_more(world: AgentWorld) -> None:
+    killed(world)
+    for _ in range(2):
+        again(world)
+        turns(world, 1)
+    again(world)
+    world.run()
+
+
+def before_each(world: AgentWorld, act: Callable[[httpx2.Request], None]) -> None:
+    inner = world.wire.inner.handle_request
+
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        act(request)
+        return inner(request)
+
+    world.wire.inner.handle_request = handle  # type: ignore[method-assign]
+
+
+def made(world: AgentWorld) -> list[str]:
+    """The issues called «Отчёт»."""
+    return [one.key for one in world.jira.store.issues() if one.summary.strip() == "Отчёт"]
 
 
 def without_journal(world: AgentWorld) -> None:

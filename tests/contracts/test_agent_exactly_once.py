@@ -10,30 +10,27 @@ import pytest
 from agent import journal as journal_module
 from examples.jira.faults import Fault
 from tests.contracts.agent_world import AgentWorld, Killed
-from tests.contracts.reports_world import again, built, claimed, dies_after, killed, moments, sent, turns
+from tests.contracts.reports_world import (
+    again,
+    before_each,
+    built,
+    claimed,
+    crashed_three_times,
+    crashed_three_times_before,
+    dies_after,
+    killed,
+    made,
+    moments,
+    turns,
+)
 
 REPORT = {"temp_key": "new:1", "summary": "Отчёт", "identity": "jh:a:40"}
 COMMENT = {"key": "AURORA-1533", "marker": "plan:1", "body": "Срок перенесён"}
 OFF_SCREEN: dict[str, Any] = {"epic_link_on_create": False}
 
 
-def made(world: AgentWorld) -> list[str]:
-    """The issues called «Отчёт»."""
-    return [one.key for one in world.jira.store.issues() if one.summary.strip() == "Отчёт"]
-
-
 def marked(world: AgentWorld) -> list[str]:
     return [body for body in world.comments("AURORA-1533") if body.startswith("plan:1")]
-
-
-def before_each(world: AgentWorld, act: Callable[[httpx2.Request], None]) -> None:
-    inner = world.wire.inner.handle_request
-
-    def handle(request: httpx2.Request) -> httpx2.Response:
-        act(request)
-        return inner(request)
-
-    world.wire.inner.handle_request = handle  # type: ignore[method-assign]
 
 
 def until_blocked(world: AgentWorld) -> None:
@@ -45,35 +42,6 @@ def until_blocked(world: AgentWorld) -> None:
 
 
 # --- a person's retry shares the root (P1)
-
-
-def crashed_three_times(world: AgentWorld, path: str) -> None:
-    """Jira has done the write, and the agent dies before it can know, and twice more at once."""
-    dies_after(world, "POST", path)
-    dies_at_once_twice_more(world)
-
-
-def crashed_three_times_before(world: AgentWorld, path: str) -> None:
-    """The same, but the write has never reached Jira."""
-    inner = world.wire.inner.handle_request
-
-    def die(request: httpx2.Request) -> httpx2.Response:
-        if request.method == "POST" and request.url.path.endswith(path):
-            world.wire.inner.handle_request = inner  # type: ignore[method-assign]
-            raise Killed
-        return inner(request)
-
-    world.wire.inner.handle_request = die  # type: ignore[method-assign]
-    dies_at_once_twice_more(world)
-
-
-def dies_at_once_twice_more(world: AgentWorld) -> None:
-    killed(world)
-    for _ in range(2):
-        again(world)
-        turns(world, 1)
-    again(world)
-    world.run()
 
 
 def three_crashes(world: AgentWorld) -> None:
@@ -293,82 +261,6 @@ def test_after_quiet_days_an_ordinary_timeout_fails_no_creation(quiet_days: int,
     world.fault(Fault(kind="drop_before_execute", method="POST", path="/issue$"))
     assert world.report_of("ensure_issue", **REPORT)["status"] == "done"
     assert len(made(world)) == 1
-
-
-# --- what was created is known to the hub (P8)
-
-
-def test_a_creation_whose_epic_is_refused_tells_its_key(tmp_path: Path) -> None:
-    """A2."""
-    world = built(tmp_path, switches=OFF_SCREEN)
-    world.fault(Fault(kind="refuse", method="PUT", path="/issue/", status=400, messages=("no",)))
-    report = world.report_of("ensure_issue", **REPORT, epic_key="AURORA-1530")
-    assert (report["status"], report["result"]["key"]) == ("failed", made(world)[0])
-
-
-def test_a_creation_given_up_after_three_crashes_tells_its_key(tmp_path: Path) -> None:
-    """A3: each life dies at the edit that sets the epic."""
-    world = built(tmp_path, switches=OFF_SCREEN)
-    number = world.queue.add("ensure_issue", **REPORT, epic_key="AURORA-1530")
-
-    def die(request: httpx2.Request) -> None:
-        if request.method == "PUT":
-            raise Killed
-
-    before_each(world, die)
-    for _ in range(3):
-        killed(world)
-        again(world)
-        before_each(world, die)
-    world.run()
-    report = world.queue.reports[number]
-    assert (report["status"], report["result"]["key"]) == ("failed", made(world)[0])
-
-
-@pytest.mark.parametrize("created", [True, False])
-def test_a_creation_given_up_with_its_outcome_unknown_is_looked_up_once_and_told(
-    *, created: bool, tmp_path: Path
-) -> None:
-    """Each life dies at the creation, after Jira has done it or before; the last one asks Jira and writes nothing."""
-    world = built(tmp_path)
-    number = world.queue.add("ensure_issue", **REPORT)
-    world.switch(index_lag_seconds=60.0)
-    if created:
-        crashed_three_times(world, "/issue$")
-    else:
-        crashed_three_times_before(world, "/issue")
-    report = world.queue.reports[number]
-    assert report["status"] == "failed"
-    assert report.get("result", {}).get("key") == (made(world)[0] if created else None)
-    assert len(world.written()) == created
-
-
-@pytest.mark.parametrize("landed", [True, False])
-def test_the_third_write_of_unknown_outcome_is_looked_at_before_the_command_fails(
-    *, landed: bool, tmp_path: Path
-) -> None:
-    world = built(tmp_path)
-    lost = Fault(kind="drop_before_execute", method="POST", path="/issue$", times=2)
-    world.fault(lost, lost.model_copy(update={"kind": "execute_then_drop" if landed else lost.kind, "times": 1}))
-    report = world.report_of("ensure_issue", **REPORT)
-    assert (report["status"], len(made(world))) == (("done", 1) if landed else ("failed", 0))
-    assert len(moments(world, "POST", "/issue")) == 3
-
-
-def test_a_creation_cancelled_before_its_epic_is_set_tells_its_key_and_sets_nothing(tmp_path: Path) -> None:
-    world = built(tmp_path, switches=OFF_SCREEN)
-    number = world.queue.add("ensure_issue", **REPORT, epic_key="AURORA-1530")
-
-    def cancel(request: httpx2.Request) -> None:
-        if request.method == "POST" and request.url.path.endswith("/issue"):
-            world.queue.commands[0]["status"] = "cancelled"
-
-    before_each(world, cancel)
-    for _ in range(30):
-        world.turn()
-    report = world.queue.reports[number]
-    assert (report["status"], report["result"]["key"]) == ("done", made(world)[0])
-    assert [one for one in sent(world) if one.startswith("PUT")] == []
 
 
 # --- no write after a cancellation that could be known (P9)
