@@ -66,7 +66,6 @@ class VirtualAsgi(AsgiRunner):
 
     def __init__(self, app: Any, done: Callable[[Any], None], limit_bytes: int, loop: VirtualLoop) -> None:
         super().__init__(app, done, limit_bytes)
-        self._loop.close()
         self._loop = loop
 
     def open(self, link: str) -> None:
