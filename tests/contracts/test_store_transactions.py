@@ -18,6 +18,8 @@ from hub.store.schema import migrate
 from protocol.messages import TERMINAL, Status
 from tests.contracts.postgres_server import fresh_database
 from tests.faces.small_hub import ENGINES
+from tests.simulation.disks import CutConnection, CutDatabase
+from tests.simulation.virtual_time import Machine, Process, Time
 
 NOW = "2026-10-13T08:00:00.000000Z"
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -25,12 +27,17 @@ psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed (the e
 REFUSED = (sqlite3.IntegrityError, psycopg.errors.IntegrityError)
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=[*ENGINES, "world"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyDatabase]:
     with ExitStack() as stack:
-        names = {"memory": MEMORY, "file": tmp_path / "hub.sqlite"}
-        name = names.get(request.param) or stack.enter_context(fresh_database(request.getfixturevalue("postgres_url")))
-        made = stack.enter_context(closing(open_database(name)))
+        made: AnyDatabase
+        if request.param == "world":  # the simulated hub's, before the power goes
+            made = CutDatabase(tmp_path / "hub.sqlite", Process("hub", Machine(Time(), "hub")), lambda: None)
+        elif request.param == "postgres":
+            made = open_database(stack.enter_context(fresh_database(request.getfixturevalue("postgres_url"))))
+        else:
+            made = open_database({"memory": MEMORY, "file": tmp_path / "hub.sqlite"}[request.param])
+        stack.callback(made.close)
         migrate(made, lambda label: None)
         yield made
 
@@ -45,7 +52,7 @@ def sqlite(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]
 def execute(transaction: Transaction, sql: str, **values: Any) -> Any:
     """A statement that the product has no name for, past its rules."""
     connection = transaction._live()
-    if not isinstance(connection, sqlite3.Connection):
+    if not isinstance(connection, sqlite3.Connection | CutConnection):
         sql = re.sub(r":(\w+)", r"%(\1)s", sql)
     return connection.execute(sql, values)
 
