@@ -11,6 +11,16 @@ OFFLINE: Final = 5  # the agent
 CONFLICT: Final = 6
 INVALID: Final = 7
 
+# What `--json` calls each of them where the hub itself said nothing.
+_NAMES: Final[Mapping[int, str]] = {
+    FAILURE: "failure",
+    USAGE: "usage",
+    NOT_FOUND: "not_found",
+    OFFLINE: "offline",
+    CONFLICT: "conflict",
+    INVALID: "invalid",
+}
+
 # Refusals of the hub by HTTP status; what is not here is a plain failure.
 BY_STATUS: Final[Mapping[int, int]] = {404: NOT_FOUND, 409: CONFLICT, 422: INVALID}
 
@@ -24,4 +34,4 @@ class Stop(Exception):
         super().__init__("; ".join(lines))
         self.lines = (*lines, *([f"  {hint}"] if hint else []))
         self.code = code
-        self.document = document or {"code": "failure", "detail": "; ".join(lines), "hint": hint}
+        self.document = document or {"code": _NAMES[code], "detail": "; ".join(lines), "hint": hint}

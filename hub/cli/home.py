@@ -51,8 +51,10 @@ def read_token(settings: HubSettings) -> str:
             f"There is no token at {path}: this is no hub's home yet. Make it with: jira-hub init",
             hint="or name another home with --home or JIRA_HUB_HOME",
         ) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise Stop(f"The token at {path} cannot be read: {error}") from error
+    except OSError as error:
+        raise Stop(f"The token at {path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Stop(f"{path} holds no token", hint="remove it and run jira-hub init again") from error
     if not token.isprintable() or not token:
         raise Stop(f"{path} holds no token", hint="remove it and run jira-hub init again")
     return token

@@ -1,12 +1,15 @@
-"""What every command starts from: the home, the address of the hub, the token, and whether the answer is JSON."""
+"""What every command starts from: the home, the address of the hub, the token; and how one ends that cannot go on."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
+from typer.exceptions import TyperException
 
 from hub.cli.exits import USAGE, Stop
 from hub.cli.output import show_json, show_note
@@ -18,12 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Session:
-    """Set by the options before the command's name; `as_json` by the `--json` after it."""
+    """Set by the options before the command's name."""
 
     home: Path | None = None
     url: str | None = None
     link: str | None = None
-    as_json: bool = False
 
     def connect(self) -> "HubClient":
         """A client of the hub this home belongs to."""
@@ -57,26 +59,47 @@ def session(context: typer.Context) -> Session:
     return found
 
 
-def _note_json(context: typer.Context, value: bool) -> bool:  # noqa: FBT001  # typer's form of a callback
-    session(context).as_json = value
-    return value
-
-
-AsJson = Annotated[bool, typer.Option("--json", help="Answer with JSON on stdout.", callback=_note_json)]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer with JSON on stdout.")]
 
 
 class Program(TyperGroup):
-    """The root of the command line: the one place where a `Stop` becomes text and an exit code."""
+    """The root of the command line: the one place where a `Stop` becomes text and an exit code.
+
+    Whoever asked for JSON gets it of wrong usage too, though no option was understood then.
+    """
+
+    _wants_json = False
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        self._wants_json = "--json" in args
+        with self._told():
+            return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with self._told():
             return super().invoke(ctx)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except TyperException as wrong:
+            if self._wants_json:
+                show_json({"code": "usage", "detail": wrong.format_message(), "hint": None})
+            raise
+        except BrokenPipeError:
+            raise  # whoever read has gone: nobody to tell
+        except OSError as error:
+            self._end(Stop(f"{error.filename or 'this machine'}: {error.strerror or error}"))
         except Stop as stop:
-            for line in stop.lines:
-                show_note(line)
-            if session(ctx).as_json:
-                show_json(stop.document)
-            raise typer.Exit(stop.code) from stop
+            self._end(stop)
+
+    def _end(self, stop: Stop) -> NoReturn:
+        for line in stop.lines:
+            show_note(line)
+        if self._wants_json:
+            show_json(stop.document)
+        raise typer.Exit(stop.code) from stop
 
 
 def login_name() -> str:

@@ -182,3 +182,22 @@ def test_the_installed_program_ends_with_the_same_codes(tmp_path: Path) -> None:
     for arguments, code in ((["--help"], 0), (["status"], 1), (["nothing"], 2)):
         done = subprocess.run([PROGRAM, *arguments], env=environment, capture_output=True, timeout=60, check=False)
         assert done.returncode == code
+
+
+@pytest.mark.parametrize(
+    "wrong", [["stauts"], ["status", "--chek"], ["batch", "show", "seven"], ["batch", "show"], ["--hme", "x", "status"]]
+)
+def test_wrong_usage_is_json_too_where_json_was_asked(tmp_path: Path, wrong: list[str]) -> None:
+    result = run(*wrong, "--json", home=tmp_path)
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["code"] == "usage"
+    assert result.stderr
+
+
+@pytest.mark.parametrize("command", [["init"], ["serve"], ["status"]])
+def test_a_home_that_cannot_be_made_is_one_line_and_exit_1(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "file").touch()
+    result = run(*command, home=tmp_path / "file")
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+    assert str(tmp_path / "file") in result.stderr
+    assert "Errno" not in result.stderr
