@@ -188,6 +188,7 @@ class ClientExchange:
         if now < self._save_by:
             return False
         self._save(everything=False, now=now)
+        self._state.sync()  # whoever resumes relies on it
         return True
 
     def _save(self, *, everything: bool, now: float) -> None:

@@ -73,7 +73,10 @@ class Exchange(Protocol):
         ...
 
     def prepare(self, now: float) -> bool:
-        """Write down what has to be durable before anything goes out; whether to commit now."""
+        """Write down what has to be durable before anything goes out; whether to commit now.
+
+        A commit outlives this process at once, and this machine from the next publication on.
+        """
         ...
 
     def settle(self) -> None:

@@ -207,7 +207,7 @@ class SideDriver:
         if link.standing.behind is not None:
             self._begin_above(link, state, link.standing.behind)
         if self._health.may_write(now) and self._usurped is None:
-            self._guarded(lambda: self._write(link, now), on_write=True, now=now)
+            self._guarded(lambda: self._write(link, state, now), on_write=True, now=now)
         if self._inbox:
             return -math.inf
         later = now + REFUSE_SECONDS if self._refuse and self._health.state == "ok" else math.inf
@@ -290,7 +290,7 @@ class SideDriver:
             self._exchange.close()
             state.commit()
             if self._health.state == "ok" and self._usurped is None:
-                self._guarded(lambda: self._write(link, math.inf), on_write=True, now=now)
+                self._guarded(lambda: self._write(link, state, math.inf), on_write=True, now=now)
         self.bell.close()
 
     # --- the share
@@ -389,19 +389,22 @@ class SideDriver:
 
     # --- sending
 
-    def _write(self, link: Link, now: float) -> bool:
-        published = self._publish(link)
+    def _write(self, link: Link, state: State, now: float) -> bool:
+        published = self._publish(link, state)
         # After publishing it is the other side's turn, so there is time; before, somebody here waits for his.
         at_once = not self._inbox and (published or now - self._active_at >= REFUSE_SECONDS)
         return self._tidy(link, keep=0 if at_once else MAX_REFUSE) or published
 
-    def _publish(self, link: Link) -> bool:
+    def _publish(self, link: Link, state: State) -> bool:
         published = False
         for _ in range(self.profile.window + 1):
             now = self.clock.monotonic()
             due = link.outgoing(now, self.clock.wall(), requests_open=self._exchange.requests_open())
-            if due:  # the folder never holds more than the window
-                self._tidy(link, keep=self.profile.window - link.in_flight)
+            if due:
+                state.sync()  # nothing is told that the death of this machine could undo
+                self._tidy(
+                    link, keep=self.profile.window - link.in_flight
+                )  # the folder never holds more than the window
             for publication in due:
                 self._assure_beacon()
                 durable = self._settings.durability == "full"

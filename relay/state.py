@@ -19,6 +19,7 @@ from relay.mounts import remote_kind
 from relay.ports import Clock, Ids
 from relay.profile import Durability
 
+_DATASYNC: Final = getattr(os, "fdatasync", os.fsync)
 KEPT_SECONDS: Final = 30 * 86_400  # ids and replies; a caller may come back after a long holiday
 _REQUEST: Final = TypeAdapter(RequestHead)
 _REPLY: Final = TypeAdapter(ReplyHead)
@@ -84,9 +85,11 @@ class State:
         )
         self._db.execute("PRAGMA locking_mode=EXCLUSIVE")  # the lock above says so already, at no cost a commit
         self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'OFF'}")
+        self._syncs = durability == "full"
+        # NORMAL syncs whatever keeps the base whole; `sync` adds what FULL does at each commit, where it is needed.
+        self._db.execute(f"PRAGMA synchronous={'NORMAL' if self._syncs else 'OFF'}")
         self._db.executescript(_SCHEMA)
-        self._open = False
+        self._open = self._unsynced = False
         self._peer = Peer()
 
     def close(self) -> None:
@@ -98,10 +101,22 @@ class State:
         self._lock.release()
 
     def commit(self) -> None:
-        """Make everything since the last commit durable, or none of it."""
+        """Everything since the last commit, or none of it, outlives this process."""
         if self._open:
             self._db.execute("COMMIT")
             self._open = False
+            self._unsynced = self._syncs
+
+    def sync(self) -> None:
+        """What was committed outlives this machine too."""
+        self.commit()
+        if self._unsynced:
+            descriptor = os.open(self.folder / "state.sqlite-wal", os.O_RDWR)
+            try:
+                _DATASYNC(descriptor)
+            finally:
+                os.close(descriptor)
+            self._unsynced = False
 
     # --- lives
 
@@ -119,7 +134,7 @@ class State:
         young = "SELECT rowid FROM served WHERE at >= ? ORDER BY rowid LIMIT 1"
         self._write(f"DELETE FROM served WHERE rowid < ifnull(({young}), ~(1 << 63)) AND stage = 'answered'", (old,))
         self._write("DELETE FROM asked WHERE at < ?", (old,))
-        self.commit()
+        self.sync()
         return me
 
     def paired(self) -> str | None:
@@ -129,7 +144,7 @@ class State:
     def remember_paired(self, fingerprint: str) -> None:
         """From now on only that key's seals count; durable before the first frame is taken."""
         self._remember("paired", fingerprint)
-        self.commit()
+        self.sync()
 
     def life(self) -> int:
         """The count of the last life of this side."""
