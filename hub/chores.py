@@ -3,6 +3,7 @@
 import logging
 from typing import Final
 
+from hub.errors import Refusal
 from hub.refreshing import LOOK_SECONDS
 from hub.service import Service
 from hub.store.opening import operating_faults
@@ -31,4 +32,6 @@ class Chores:
                 self._service.housekeeping()
         except operating_faults():
             _log.warning("the database was busy; the next round tries again", exc_info=True)
+        except Refusal as refusal:
+            _log.warning("%s", refusal.detail.en)
         return now + LOOK_SECONDS

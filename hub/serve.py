@@ -119,12 +119,7 @@ def _service(settings: HubSettings, stack: ExitStack) -> Service:
         marks = MarkFile(settings.mark)
         stack.callback(marks.close)
         service = Service(database, clock=clock, ids=ids, backups=backups, marks=marks)
-        if service.taken_over is not None:
-            _log.warning(
-                "the database was restored from a copy or came from elsewhere: %d commands are on hold until a person "
-                "lets them go on (jira-hub batch list --held)",
-                service.taken_over.held,
-            )
+        service.tell_if_taken_over()
         service.housekeeping()
         for link in settings.served:
             service.serve_link(link.name, _fixed(link))

@@ -3,6 +3,8 @@
 The functions beside this module take the `Transaction` that only a `Database` can make and that dies with its end.
 """
 
+import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,6 +14,7 @@ from typing import Any, Final, Protocol
 from hub.errors import Language, Refusal
 from hub.metrics import Family
 from hub.moments import moment
+from hub.restoring import Mark
 from hub.service import batches, claiming, measuring, proposals, renewing, reporting, views
 from hub.service import settings as link_settings
 from hub.service.answers import Answer
@@ -20,13 +23,14 @@ from hub.service.delivering import BackupFirst, Copy, Terms, delivered_body
 from hub.service.intake import Intake
 from hub.service.mirror import Mirror
 from hub.service.planner import Planner
-from hub.service.taking_over import TakenOver, begin_life, check_mirror_was_read, epochs
+from hub.service.taking_over import begin_life, check_mirror_was_read, epochs
 from hub.service.work import Marks, Work
 from hub.store.connection import AnyDatabase, Transaction
 from hub.store.schema import migrate
 from protocol.messages import AgentState, ClaimRequest, Report
 from relay.ports import Clock, Ids
 
+_log = logging.getLogger("hub")
 ANSWERS_KEPT_SECONDS: Final = 30 * 86_400.0  # as long as the relay keeps the ids of its requests
 _LOOKS_WITH_COPIES: Final = 4  # one to learn of the batch, one to deliver, two more if batches are cancelled between
 
@@ -66,19 +70,37 @@ class Service:
         self.mirror = Mirror(self._work)
         self.plans = Planner(self._work)
         migrate(database, backups.make if backups is not None else lambda label: None)
-        self.epoch, self.taken_over = self._begin(marks, ids)
+        self._ids, self._marks = ids, marks
+        self._beginning = threading.Lock()
+        self._begin(marks.read() if marks is not None else None)
         database.listen(self.bell.ring)
 
-    def _begin(self, marks: Marks | None, ids: Ids) -> tuple[str, TakenOver | None]:
-        mark = marks.read() if marks is not None else None
-        with self._work.writing() as transaction:
+    def _begin(self, mark: Mark | None) -> None:
+        with self._work.unmarked() as transaction:
             for statement in ("count_unknown_deliveries", "note_unknown_definers", "note_unknown_needs"):
                 transaction.run(statement)
-            epoch, taken_over = begin_life(transaction, mark, (ids.new_id(), ids.new_id()))
-            self._epochs = epochs(transaction, epoch)
-        if marks is not None:
-            self._work.mark_from_now_on(marks, epoch)
-        return epoch, taken_over
+            fresh = (self._ids.new_id(), self._ids.new_id())
+            self.epoch, self.taken_over = begin_life(transaction, mark, fresh)
+            self._epochs = epochs(transaction, self.epoch)
+        if self._marks is not None:
+            self._work.mark_from_now_on(self._marks, self.epoch, self._begin_anew)
+
+    def _begin_anew(self, known: Mark) -> None:
+        """The database under us is not the one we knew: as at a start after a restoring. Threads find out at once."""
+        with self._beginning:
+            if self.epoch == known.epoch:
+                self._begin(known)
+                self.tell_if_taken_over()
+        self.bell.ring()
+
+    def tell_if_taken_over(self) -> None:
+        """Have the log say that a restored database waits for a person."""
+        if self.taken_over is not None:
+            _log.warning(
+                "the database was restored from a copy or came from elsewhere: %d commands are on hold until a person "
+                "lets them go on (jira-hub batch list --held)",
+                self.taken_over.held,
+            )
 
     # The agent's use cases
 

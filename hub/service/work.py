@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeVar
 
+from hub.errors import Refusal, Said
 from hub.moments import moment
 from hub.restoring import Mark
 from hub.service.answers import Answer, json_text, settled_params, store, stored
@@ -13,6 +14,12 @@ from hub.store.connection import AnyDatabase, Transaction
 from relay.ports import Clock
 
 T = TypeVar("T")
+
+
+class _Exchanged(Exception):
+    """Somebody restored a copy of the database, or put another one there, while we worked on it."""
+
+
 _log = logging.getLogger(__name__)
 
 
@@ -34,7 +41,8 @@ class Work:
         self._clock = clock
         self._bell = bell
         self._marks: Marks | None = None
-        self._epoch = ""
+        self._known = Mark("", 0)  # the epoch we work under, the newest event we know to be committed
+        self._exchanged: Callable[[Mark], None] = lambda known: None
 
     def now(self) -> str:
         return moment(self._clock.wall())
@@ -47,13 +55,21 @@ class Work:
         writing = self._database.writing(self.now(), link)
         return writing if self._marks is None else self._marked(writing, self._marks)
 
-    def mark_from_now_on(self, marks: Marks, epoch: str) -> None:
-        """Every commit raises the mark, beginning with what is committed now."""
+    def mark_from_now_on(self, marks: Marks, epoch: str, exchanged: Callable[[Mark], None]) -> None:
+        """Every commit raises the mark, beginning with what is committed now.
+
+        `exchanged(known)` is called when the database is another one, or an older one, than was last `known`.
+        """
         with self.reading() as transaction:
             newest = transaction.one("newest_event_id")
         assert newest is not None  # an aggregate always has its row
-        marks.write(Mark(epoch, newest["id"]))
-        self._marks, self._epoch = marks, epoch
+        known = Mark(epoch, newest["id"])
+        marks.write(known)
+        self._marks, self._known, self._exchanged = marks, known, exchanged
+
+    def unmarked(self) -> AbstractContextManager[Transaction]:
+        """Alone on the whole database, whichever it is."""
+        return self._database.writing(self.now())
 
     def changed(self, act: Callable[[Transaction], T], link: str | None = None) -> T:
         """`act` in a transaction; whoever waits looks again after it."""
@@ -65,12 +81,22 @@ class Work:
 
     @contextmanager
     def _marked(self, writing: AbstractContextManager[Transaction], marks: Marks) -> Iterator[Transaction]:
-        with writing as transaction:
-            yield transaction
-            newest = transaction.one("newest_event_id")
-        assert newest is not None
+        known = self._known  # before the transaction begins: whatever is known then, it has to see
         try:
-            marks.write(Mark(self._epoch, newest["id"]))
+            with writing as transaction:
+                yield transaction
+                life = transaction.one("life")
+                assert life is not None  # an aggregate always has its row
+                if life["epoch"] != known.epoch or life["event_id"] < known.event_id:
+                    raise _Exchanged  # and nothing of this is committed
+        except _Exchanged:
+            self._exchanged(known)
+            raise _replaced() from None
+        now_known = Mark(known.epoch, life["event_id"])
+        if self._known.epoch == known.epoch and self._known.event_id < now_known.event_id:
+            self._known = now_known
+        try:
+            marks.write(now_known)
         except OSError as error:
             # What was committed is committed. A mark too low finds fewer copies out, which is no reason to fail.
             _log.warning("the high-water mark cannot be written: %s", error)
@@ -88,3 +114,14 @@ class Work:
             return store(transaction, link, request_key, Answer(status, json_text(made)), settled_params(made))
 
         return self.changed(once, link)
+
+
+def _replaced() -> Refusal:
+    return Refusal(
+        "unavailable",
+        Said(
+            "the database was restored from a copy a moment ago; nothing of this was done",
+            "база данных только что восстановлена из копии; ничего не сделано",
+        ),
+        hint=Said("ask again; what was open is on hold", "повторите; всё незавершённое ждёт решения человека"),
+    )

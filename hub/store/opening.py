@@ -22,9 +22,14 @@ def open_database(name: Path | str) -> AnyDatabase:
 
 
 def operating_faults() -> tuple[type[Exception], ...]:
-    """A full disk, a lock held too long, a server that is away: nobody's mistake, and the next attempt may do."""
+    """A full disk, a lock held too long, a server that is away: nobody's mistake, and the next attempt may do.
+
+    So is a table that is not there: a copy is being restored.
+    """
     psycopg = sys.modules.get("psycopg")  # there once a database of its kind was opened
-    return (sqlite3.OperationalError,) if psycopg is None else (sqlite3.OperationalError, psycopg.OperationalError)
+    if psycopg is None:
+        return (sqlite3.OperationalError,)
+    return (sqlite3.OperationalError, psycopg.OperationalError, psycopg.errors.UndefinedTable)
 
 
 def opening_faults() -> tuple[type[Exception], ...]:

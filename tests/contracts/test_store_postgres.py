@@ -3,7 +3,7 @@
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed (the extra `postgres`)")
 
-from hub.errors import Unready  # noqa: E402  # after the reason for which nothing else here can run
+from hub.errors import Refusal, Unready  # noqa: E402  # after the reason for which nothing else here can run
 from hub.restoring import Mark  # noqa: E402
 from hub.service import Service  # noqa: E402
 from hub.store.connection import STATEMENTS as SQLITE  # noqa: E402
@@ -20,7 +20,7 @@ from hub.store.postgres import STATEMENTS, PostgresDatabase  # noqa: E402
 from hub.store.schema import SCHEMA_VERSION  # noqa: E402
 from protocol.messages import ClaimRequest, Report  # noqa: E402
 from tests.contracts.postgres_server import bare_database, fresh_database, migrated  # noqa: E402
-from tests.faces.small_hub import fields  # noqa: E402
+from tests.faces.small_hub import creation, fields  # noqa: E402
 from tests.simulation.clock import SimulatedClock, SimulatedIds  # noqa: E402
 
 AGENT = ClaimRequest(agent_version=3, session="s1", host="vm")
@@ -93,10 +93,12 @@ def test_writers_of_one_link_wait_for_each_other_and_those_of_two_do_not(url: st
         def write(link: str) -> None:
             with other.writing(NOW, link) as transaction:
                 transaction.run("put_note", link=link, key="A1-1", text="x", at=NOW)
+                transaction.one("newest_event_id")
                 inside.set()
             done.set()
 
-        with one.writing(NOW, "main"):
+        with one.writing(NOW, "main") as first:
+            first.one("newest_event_id")
             free = threading.Thread(target=write, args=("second",))
             free.start()
             assert done.wait(20)  # another link is not waited for
@@ -115,10 +117,12 @@ def test_who_writes_for_all_links_is_alone(url: str) -> None:
         done = threading.Event()
 
         def write() -> None:
-            with other.writing(NOW, "main"):
+            with other.writing(NOW, "main") as transaction:
+                transaction.one("newest_event_id")
                 done.set()
 
-        with one.writing(NOW):
+        with one.writing(NOW) as first:
+            first.one("newest_event_id")
             thread = threading.Thread(target=write)
             thread.start()
             assert not done.wait(0.3)
@@ -248,3 +252,103 @@ def test_a_restored_database_is_held_here_too_and_the_second_hub_does_not_do_it_
     database, service = service_on(url, marks=others)
     with closing(database):
         assert service.taken_over is None
+
+
+class Twin:
+    """Two hubs on one database, each with its mark."""
+
+    def __init__(self, url: str, marks: Sequence[Marks]) -> None:
+        self.marks = marks
+        made = [service_on(url, marks=each) for each in self.marks]
+        self.databases = [database for database, _ in made]
+        self.services = [service for _, service in made]
+
+    def close(self) -> None:
+        for database in self.databases:
+            database.close()
+
+
+def kept(url: str) -> dict[str, list[dict[str, Any]]]:
+    """Everything that a copy of the database would hold of batches, commands, events and settings."""
+    with psycopg.connect(url, row_factory=psycopg.rows.dict_row) as connection:
+        names = ("setting", "batch", "command", "event", "answer")
+        return {name: connection.execute(f"SELECT * FROM {name}").fetchall() for name in names}
+
+
+def put_back(url: str, copy: dict[str, list[dict[str, Any]]]) -> None:
+    """What a restoring does while hubs are connected: the tables hold what they held, the sequences go back too."""
+    with psycopg.connect(url) as connection:
+        connection.execute(f"TRUNCATE {', '.join(copy)}, late_result, reading_part, plan RESTART IDENTITY CASCADE")
+        for name, rows in copy.items():
+            for row in rows:
+                columns, places = ", ".join(row), ", ".join(f"%({column})s" for column in row)
+                connection.execute(f"INSERT INTO {name} ({columns}) VALUES ({places})", row)
+        for name in ("event", "answer"):
+            next_id = f"(SELECT coalesce(max(id), 0) + 1 FROM {name})"
+            connection.execute(f"SELECT setval(pg_get_serial_sequence('{name}', 'id'), {next_id}, false)")
+
+
+@pytest.fixture
+def twin(url: str) -> Iterator[Twin]:
+    with closing(Twin(url, (Marks(None), Marks(None)))) as made:
+        yield made
+
+
+def test_a_database_restored_under_living_hubs_is_held_by_the_first_that_writes_and_joined_by_the_other(
+    url: str, twin: Twin
+) -> None:
+    one, two = twin.services
+    one.create_batch("main", "anna", "kept", [creation()])
+    copy = kept(url)
+    answer = one.claim("main", AGENT)
+    assert answer is not None
+    before = json.loads(answer.body)
+    one.report("main", before["id"], Report(status="done", result={"key": "AURORA-9"}))
+    two.create_batch("second", "boris", "lost", [fields()])
+    old = one.epoch
+    put_back(url, copy)
+
+    with pytest.raises(Refusal) as refused:
+        one.claim("main", AGENT)
+    assert refused.value.code == "unavailable"
+    assert one.command("main", before["id"])["status"] == "queued"  # nothing of that claim was committed
+    assert one.taken_over is not None
+    assert (one.epoch != old, one.taken_over.held) == (True, 2)
+    again = one.claim("main", AGENT)
+    assert again is not None
+    assert again.status == 204  # on hold until a person has a look
+
+    with pytest.raises(Refusal):
+        two.create_batch("second", "boris", "again", [fields()])
+    assert (two.epoch, two.taken_over) == (one.epoch, None)
+    made = json.loads(two.create_batch("second", "boris", "again", [fields()]).body)
+    assert made["id"] > 1_000_000
+    assert [mark.mark.epoch for mark in twin.marks if mark.mark] == [one.epoch] * 2
+
+    # Whichever hub hands it out, an issue of before bears the mark it bore before the restoring.
+    two.approve_batch("main", before["batch_id"])
+    for service in twin.services:
+        delivered = service.claim("main", AGENT)
+        assert delivered is not None
+        assert json.loads(delivered.body)["identity"] == before["identity"]
+
+
+def test_hubs_that_write_at_once_never_take_each_others_events_for_a_restoring(twin: Twin) -> None:
+    faults: list[BaseException] = []
+
+    def work(service: Service, link: str) -> None:
+        try:
+            for _ in range(20):
+                service.create_batch(link, "anna", "t", [fields()])
+        except BaseException as error:
+            faults.append(error)
+            raise
+
+    pairs = [(service, link) for service in twin.services for link in ("main", "second", "third")]
+    threads = [threading.Thread(target=work, args=pair) for pair in pairs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert faults == []
+    assert [service.taken_over for service in twin.services] == [None, None]

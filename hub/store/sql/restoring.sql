@@ -1,5 +1,9 @@
 -- What a restored database is asked, and how everything open in it is put on hold.
 
+-- name: life()^
+SELECT coalesce((SELECT max(id) FROM event), 0) AS event_id,
+  (SELECT value FROM setting WHERE link = 'main' AND key = 'epoch') AS epoch;
+
 -- name: open_commands()
 SELECT id, link, type, params, status FROM command WHERE status = 'queued'
 UNION ALL
