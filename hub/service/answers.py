@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from hub.store.connection import Transaction
+from hub.store.connection import Row, Transaction
 
 # JSON text holds no bare control character, so what stands between two of these is ours: the id of a command.
 _MARK: Final = "\x01"
@@ -31,8 +31,17 @@ def stored(transaction: Transaction, link: str, request_key: str | None) -> Answ
     """What was answered under this key, if anything was."""
     if request_key is None:
         return None
-    row = transaction.one("stored_answer", link=link, request_key=request_key)
-    return None if row is None else Answer(row["status"], _whole(transaction, link, row["body"]))
+    row = transaction.one("met", link=link, request_key=request_key)
+    assert row is not None  # it is about a request, not about a row
+    transaction.kept["settings", link] = row["settings"] or "{}"
+    transaction.kept["agent", link] = row
+    return answered(transaction, link, row)
+
+
+def answered(transaction: Transaction, link: str, row: Row) -> Answer | None:
+    """The answer in a row that was read with it."""
+    status = row["answered_status"]
+    return None if status is None else Answer(status, _whole(transaction, link, row["answered_body"]))
 
 
 def store(

@@ -48,9 +48,7 @@ def _stored_batch(
     *,
     held: bool,
 ) -> dict[str, Any]:
-    transaction.one("lock_ids")
-    ids = transaction.one("newest_ids")
-    assert ids is not None  # an aggregate always has its row
+    ids = transaction.newest("newest_ids")
     batch_id, first_id = ids["batch_id"] + 1, ids["command_id"] + 1
     # The queue's order is that of the ids: a clock that went back lets no new batch overtake an old one.
     shared = {"link": link, "batch_id": batch_id, "held": int(held)}

@@ -46,12 +46,12 @@ def claim(
     transaction: Transaction, link: str, request: ClaimRequest, look: Look, epochs: Epochs
 ) -> Answer | BackupFirst | Withdrawn | KeepWaiting | Refusal:
     """One look. A `Refusal` is answered after the commit, for the agent's status is kept with it."""
+    before = stored(transaction, link, look.request_key)
     if not look.wanted():
         return Withdrawn()
-    before = stored(transaction, link, look.request_key)
     if before is not None:
         return before
-    agent = transaction.one("agent", link=link)
+    agent = _agent(transaction, link)
     if agent is not None and not look.first and look.request_key is not None and agent["claim"] != look.request_key:
         return Withdrawn()
     hold_session(transaction, link, agent, request)
@@ -67,6 +67,13 @@ def claim(
     if out is not None:
         return store(transaction, link, look.request_key, Answer(200, out.body), {out.command_id: out.params})
     return store(transaction, link, look.request_key, NOTHING_TO_DO) if look.last else KeepWaiting()
+
+
+def _agent(transaction: Transaction, link: str) -> Row | None:
+    met: Row | None = transaction.kept.get(("agent", link))
+    if met is None:
+        return transaction.one("agent", link=link)
+    return None if met["agent_link"] is None else met
 
 
 def seen(

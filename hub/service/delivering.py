@@ -65,8 +65,9 @@ def next_out(transaction: Transaction, terms: Terms) -> Delivered | BackupFirst 
     link = terms.link
     position: dict[str, Any] = dict(_START)
     for _ in range(MAX_LOOKS):
-        claimed = [row for row in transaction.all("claimed_commands", link=link) if not row["held"]]
-        queued = None if claimed else transaction.one("queued_from", link=link, **position)
+        due = transaction.all("due", link=link, **position)
+        claimed = [row for row in due if row["status"] == "claimed"]
+        queued = next((row for row in due if row["status"] == "queued"), None)
         action = next_delivery(
             [Claimed(row["id"], row["claimed_at"] or "", row["deliveries"]) for row in claimed],
             None if queued is None else queued["id"],
@@ -80,7 +81,7 @@ def next_out(transaction: Transaction, terms: Terms) -> Delivered | BackupFirst 
                 row = next(row for row in claimed if row["id"] == command_id)
                 return _redelivered(transaction, terms, row, deliveries)
             case Deliver():
-                assert queued is not None  # nothing is claimed, so this is the command asked for
+                assert queued is not None  # nothing is claimed, so this is the command meant
                 out = _first_delivery(transaction, terms, queued)
                 if out is not None:
                     return out

@@ -62,10 +62,7 @@ def make_plan(transaction: Transaction, link: str, wish: PlanWish, language: Lan
     """Store the wishes and show them beside the mirror. Refuses with every fault of the batch."""
     wishes = _accepted(transaction, link, wish.commands)
     compared = _compare_wishes(transaction, link, wishes)
-    transaction.one("lock_ids")
-    newest = transaction.one("newest_plan_id")
-    assert newest is not None  # an aggregate always has its row
-    plan_id = newest["id"] + 1
+    plan_id = transaction.newest("newest_plan_id")["id"] + 1
     transaction.run(
         "add_plan",
         id=plan_id,

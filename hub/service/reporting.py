@@ -1,13 +1,14 @@
 """A report in the open transaction, by the rule in `hub.reception` (`queue.md`, Report 1-6)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
-from hub.errors import Language, Refusal, Said, Wrong, invalid, said_of
+from hub.errors import Language, Refusal, Said, Wrong, invalid, said_of, unknown
 from hub.lifecycle import Cause
 from hub.reception import Accept, KeepAside, KeepCreation, NotClaimed, Reported, Spoken, reception
-from hub.service.answers import Answer, json_text, store, stored
+from hub.service.answers import Answer, answered, json_text, store
 from hub.service.batches import command_row
 from hub.service.mirroring import confirm_claimed, take_reading
 from hub.service.moving import move_note, moved, skip_dependants
@@ -23,22 +24,26 @@ def report(
     transaction: Transaction, link: str, command_id: int, said: Report, request_key: str | None, language: Language
 ) -> Answer:
     """Take a report in; the answer is the command as it stands now, or the refusal of a command never handed out."""
-    before = stored(transaction, link, request_key)
+    met = transaction.one("reported", link=link, id=command_id, request_key=request_key)
+    assert met is not None  # it is about a request, not about a row
+    before = answered(transaction, link, met)
     if before is not None:
         return before
-    row = command_row(transaction, link, command_id)
-    met = Reported(row["status"], row["type"], row["deliveries"], row["result"] is not None)
-    match reception(met, Spoken(said.status, said.created_key, said.delivery)):
+    if met["id"] is None:
+        raise unknown(Said(f"command {command_id}", f"команда {command_id}"))
+    row: Row | Mapping[str, Any] = met
+    standing = Reported(row["status"], row["type"], row["deliveries"], row["result"] is not None)
+    match reception(standing, Spoken(said.status, said.created_key, said.delivery)):
         case Accept():
-            row = _accept(transaction, link, row, said)
+            row = _accept(transaction, link, met, said)
         case KeepCreation():
             _check_created(transaction, link, said)
-            _keep_creation(transaction, link, row, said)
+            _keep_creation(transaction, link, met, said)
             row = command_row(transaction, link, command_id)
         case KeepAside():
-            keep_late(transaction, row, said)
+            keep_late(transaction, met, said)
         case NotClaimed():
-            keep_late(transaction, row, said)
+            keep_late(transaction, met, said)
             refusal = _not_claimed(command_id)
             body = refusal.problem(language).model_dump_json(exclude_none=True)
             return store(transaction, link, request_key, Answer(refusal.status, body))
@@ -53,8 +58,8 @@ def keep_late(transaction: Transaction, row: Row, said: Report) -> None:
     )
 
 
-def _accept(transaction: Transaction, link: str, row: Row, said: Report) -> Row:
-    """The command as it stands afterwards."""
+def _accept(transaction: Transaction, link: str, row: Row, said: Report) -> Row | Mapping[str, Any]:
+    """The command as it stands afterwards; of what was written, not read again."""
     result = said.result
     if said.status == "done":
         if row["type"] == "ensure_issue":
@@ -66,17 +71,14 @@ def _accept(transaction: Transaction, link: str, row: Row, said: Report) -> Row:
     cause: Cause = "report_done" if said.status == "done" else "report_failed"
     why = said.error or f"delivery {said.delivery or row['deliveries']}"
     status = moved(transaction, link, row["id"], "claimed", cause, why)
-    ended = transaction.one(
-        "finish",
-        id=row["id"],
-        status=status,
-        result=_json(result),
-        error=said.error,
-        jira_calls=said.jira_calls,
-        rate_limited=said.rate_limited,
-        at=transaction.now,
-    )
-    assert ended is not None  # it was read a moment ago, under the same lock
+    end = {
+        "status": status,
+        "result": _json(result),
+        "error": said.error,
+        "jira_calls": said.jira_calls,
+        "rate_limited": said.rate_limited,
+    }
+    transaction.run("finish", id=row["id"], at=transaction.now, **end)
     if row["type"] == "refresh" and status == "done":
         confirm_claimed(transaction, link)
     if row["type"] == "ensure_issue":
@@ -85,7 +87,7 @@ def _accept(transaction: Transaction, link: str, row: Row, said: Report) -> Row:
             move_note(transaction, link, row["defines"], said.created_key)
         if status == "failed":
             skip_dependants(transaction, link, row["batch_id"])
-    return ended
+    return {**{name: row[name] for name in row.keys()}, **end, "finished_at": transaction.now}  # noqa: SIM118  # a Row iterates over values
 
 
 def _is_of_the_project(transaction: Transaction, link: str, key: str) -> bool:

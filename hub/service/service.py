@@ -313,12 +313,12 @@ class Service:
             row = transaction.one("newest_event_id")
             return int(row["id"]) if row is not None else 0
 
-    def housekeeping(self) -> int:
-        """Forget answers nobody can ask for again; the number forgotten."""
+    def housekeeping(self) -> None:
+        """Forget answers nobody can ask for again."""
         before = moment(self._clock.wall() - ANSWERS_KEPT_SECONDS)
         with self._work.writing() as transaction:
             transaction.run("forget_plans", before=before)
-            return transaction.run("forget_answers", before=before)
+            transaction.run("forget_answers", before=before)
 
     def measured(self) -> tuple[Family, ...]:
         """Figures of every link, for a scrape."""

@@ -36,16 +36,16 @@ class LinkSettings:
 
 def link_settings(transaction: Transaction, link: str) -> LinkSettings:
     """The settings of `link` as they are in this transaction."""
-    found: LinkSettings | None = transaction.kept.get(link)
-    if found is None:
-        found = _parsed(tuple((row["key"], row["value"]) for row in transaction.all("settings", link=link)))
-        transaction.kept[link] = found
-    return found
+    kept = transaction.kept.get(("settings", link))
+    if kept is None:
+        values = {row["key"]: row["value"] for row in transaction.all("settings", link=link)}
+        kept = transaction.kept["settings", link] = json.dumps(values)
+    return _parsed(kept)
 
 
 @lru_cache(maxsize=64)
-def _parsed(pairs: tuple[tuple[str, str], ...]) -> LinkSettings:
-    values = dict(pairs)
+def _parsed(text: str) -> LinkSettings:
+    values: dict[str, str] = json.loads(text)
     return LinkSettings(
         pacing={**_DEFAULTS, **json.loads(values.get("pacing", "{}"))},
         min_agent_version=int(values.get("min_agent_version", MIN_AGENT_VERSION)),

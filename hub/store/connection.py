@@ -76,7 +76,7 @@ class Transaction:
         self._connection: Any = connection  # the standard library's or psycopg's: both run named statements alike
         self._statements = statements
         self.now = now
-        self.kept: dict[str, Any] = {}
+        self.kept: dict[tuple[str, str], Any] = {}
 
     def one(self, statement: str, **values: Any) -> Row | None:
         """The first row, if any."""
@@ -87,13 +87,18 @@ class Transaction:
         rows: list[Row] = self._live().execute(self._statements[statement], values).fetchall()
         return rows
 
-    def run(self, statement: str, **values: Any) -> int:
-        """Rows changed."""
-        changed: int = self._live().execute(self._statements[statement], values).rowcount
-        return changed
+    def run(self, statement: str, **values: Any) -> None:
+        """Nobody waits for it: what is wrong with it may be raised as late as by the commit."""
+        self._live().execute(self._statements[statement], values)
 
     def many(self, statement: str, rows: Sequence[Mapping[str, Any]]) -> None:
         self._live().executemany(self._statements[statement], rows)
+
+    def newest(self, statement: str) -> Row:
+        """The newest ids, of a statement without parameters; nobody else makes any until the end."""
+        row = self.one(statement)
+        assert row is not None  # an aggregate always has its row
+        return row
 
     def announce(self) -> None:
         """Tell other processes of the commit to come; one process alone has a file, so there is nobody to tell."""

@@ -4,25 +4,29 @@ Statements are SQLite's but for those in sql/postgres. No use case in here.
 """
 
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, Final
 from zlib import crc32
 
 import psycopg
-from psycopg.adapt import Loader
+from psycopg.adapt import Loader, Transformer
 from psycopg.rows import dict_row
 
 from hub.errors import Unready
-from hub.store.connection import SQL, Transaction, named_statements
+from hub.store.connection import SQL, Row, Transaction, named_statements
 
 _FILES: Final = SQL / "postgres"
 _LOCKS: Final = 7304  # the first half of an advisory lock's name; the second is the link's, 0 stands for all of them
 _CHANNEL: Final = "jira_hub"
 _BUSY_MILLISECONDS: Final = 30_000  # a lock waited for longer than that is held by somebody who hangs
+_MOST_WAITING: Final = 100  # statements in one message
 _LISTEN_SECONDS: Final = 1.0  # how soon the listener sees that it is to end
 _AGAIN_SECONDS: Final = 5.0  # between two attempts to listen while the server is away
+_PARAMETER: Final = re.compile(r"%\((\w+)\)s")  # as aiosql writes a parameter for psycopg
 _log = logging.getLogger(__name__)
 Connection = psycopg.Connection[dict[str, Any]]
 
@@ -45,32 +49,123 @@ class _Number(Loader):
         return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A named statement in the server's own words: `$1` and so on, and whose values they are."""
+
+    text: str
+    values: tuple[str, ...]
+
+
+def _prepared(statement: str) -> _Prepared:
+    values: list[str] = []
+
+    def numbered(found: re.Match[str]) -> str:
+        if found[1] not in values:
+            values.append(found[1])
+        return f"${values.index(found[1]) + 1}"
+
+    return _Prepared(_PARAMETER.sub(numbered, statement), tuple(values))
+
+
+_PREPARED: Final = {name: _prepared(statement) for name, statement in STATEMENTS.items()}
+
+
+class _Session:
+    """A connection and what is prepared in it. Nothing waits here: a transaction says when a message goes out."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._values = Transformer(connection)
+        self._there: set[str] = set()
+
+    def call(self, name: str, values: Mapping[str, Any]) -> bytes:
+        """The call of a statement with these values; prepares it the first time."""
+        prepared = _PREPARED[name]
+        if name not in self._there:
+            self.connection.execute(f"PREPARE hub_{name} AS {prepared.text}", prepare=False)
+            self._there.add(name)
+        if not prepared.values:
+            return f"EXECUTE hub_{name};".encode()
+        told = b",".join([self._values.as_literal(values[value]) for value in prepared.values])
+        return b"EXECUTE hub_%b(%b);" % (name.encode(), told)
+
+    def send(self, message: Sequence[bytes]) -> psycopg.Cursor[dict[str, Any]]:
+        """All of it in one round trip; the cursor is at the answer of the last."""
+        cursor = self.connection.execute(b"\n".join(message), prepare=False)
+        if len(message) > 1:
+            cursor.set_result(-1)
+        return cursor
+
+
 class PostgresTransaction(Transaction):
-    """One open transaction on PostgreSQL."""
+    """One open transaction on PostgreSQL, begun with its first statement.
 
-    __slots__ = ("announced",)
+    Writes wait for the next read or for the end, and go out with it: a round trip costs more than a statement.
+    """
 
-    def __init__(self, connection: Connection, now: str) -> None:
-        super().__init__(connection, now, STATEMENTS)
-        self.announced = False
+    __slots__ = ("_announced", "_begun", "_session", "_waiting")
+
+    def __init__(self, session: _Session, now: str, beginning: Sequence[bytes]) -> None:
+        super().__init__(session.connection, now)
+        self._session = session
+        self._waiting = [*beginning]
+        self._begun = self._announced = False
+
+    def one(self, statement: str, **values: Any) -> Row | None:
+        row: Row | None = self._answer(self._session.call(statement, values)).fetchone()
+        return row
+
+    def all(self, statement: str, **values: Any) -> list[Row]:
+        rows: list[Row] = [*self._answer(self._session.call(statement, values)).fetchall()]
+        return rows
+
+    def run(self, statement: str, **values: Any) -> None:
+        self._later(self._session.call(statement, values))
 
     def many(self, statement: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        if rows:
-            self._live().cursor().executemany(STATEMENTS[statement], rows)
+        for values in rows:
+            self._later(self._session.call(statement, values))
+
+    def newest(self, statement: str) -> Row:
+        # A statement of its own: together they would look at the table as it was before the lock was free.
+        self._later(f"SELECT pg_advisory_xact_lock({_LOCKS + 1}, 0);".encode())
+        return super().newest(statement)
 
     def announce(self) -> None:
-        self.announced = True
+        self._announced = True
+
+    def commit(self) -> None:
+        """Send what waits, and end the transaction with it."""
+        if self._announced:
+            self._later(f"NOTIFY {_CHANNEL};".encode())
+        if self._begun:
+            self._answer(b"COMMIT;")
+
+    def _later(self, call: bytes) -> None:
+        self._live()
+        self._begun = True
+        self._waiting.append(call)
+        if len(self._waiting) >= _MOST_WAITING:
+            self._session.send(self._taken())
+
+    def _answer(self, call: bytes) -> psycopg.Cursor[dict[str, Any]]:
+        self._live()
+        self._begun = True
+        return self._session.send([*self._taken(), call])
+
+    def _taken(self) -> list[bytes]:
+        waiting, self._waiting = self._waiting, []
+        return waiting
 
 
-def _beginning(link: str | None) -> str:
-    """Begin, and lock; in one round trip, so without parameters.
-
-    Who writes for all links is alone on the name that every writer of one link shares.
-    """
+def _beginning(link: str | None) -> list[bytes]:
+    """Begin, and lock. Who writes for all links is alone on the name that every writer of one link shares."""
     if link is None:
-        return f"BEGIN; SELECT pg_advisory_xact_lock({_LOCKS}, 0)"
+        return [b"BEGIN;", f"SELECT pg_advisory_xact_lock({_LOCKS}, 0);".encode()]
     number = crc32(link.encode()) - 2**31  # within the four bytes an advisory lock's name has
-    return f"BEGIN; SELECT pg_advisory_xact_lock_shared({_LOCKS}, 0), pg_advisory_xact_lock({_LOCKS + 2}, {number})"
+    shared, own = f"pg_advisory_xact_lock_shared({_LOCKS}, 0)", f"pg_advisory_xact_lock({_LOCKS + 2}, {number})"
+    return [b"BEGIN;", f"SELECT {shared}, {own};".encode()]
 
 
 class PostgresDatabase:
@@ -89,28 +184,28 @@ class PostgresDatabase:
 
     @contextmanager
     def writing(self, now: str, link: str | None = None) -> Iterator[Transaction]:
-        """Alone on this link, or on all of them where none is named; committed at the end, or rolled back."""
-        connection = self._connection()
-        transaction = PostgresTransaction(connection, now)
+        """Alone on this link, or on all of them where none is named, from the first statement on; committed at the end,
+        or rolled back.
+        """
+        session = self._session()
+        transaction = PostgresTransaction(session, now, _beginning(link))
         try:
-            connection.execute(_beginning(link))
             yield transaction
-            connection.execute(f"NOTIFY {_CHANNEL}; COMMIT" if transaction.announced else "COMMIT")
+            transaction.commit()
         finally:
             transaction.end()
-            self._leave(connection)
+            self._leave(session.connection)
 
     @contextmanager
     def reading(self, now: str) -> Iterator[Transaction]:
         """A snapshot to read from; whatever is written through it is thrown away."""
-        connection = self._connection()
-        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-        transaction = PostgresTransaction(connection, now)
+        session = self._session()
+        transaction = PostgresTransaction(session, now, [b"BEGIN ISOLATION LEVEL REPEATABLE READ;"])
         try:
             yield transaction
         finally:
             transaction.end()
-            self._leave(connection)
+            self._leave(session.connection)
 
     def raise_schema(self, newest: int) -> tuple[int, int]:
         """Bring the schema up to `newest`; answers the versions before and after. One process does it, others wait."""
@@ -162,14 +257,17 @@ class PostgresDatabase:
             self._local = threading.local()
 
     def _connection(self) -> Connection:
-        mine: Connection | None = getattr(self._local, "connection", None)
-        if mine is None or mine.closed:
-            mine = psycopg.connect(self._url, autocommit=True, row_factory=dict_row)
-            mine.adapters.register_loader("numeric", _Number)
-            mine.execute(f"SET lock_timeout = {_BUSY_MILLISECONDS}")
-            self._local.connection = mine
+        return self._session().connection
+
+    def _session(self) -> _Session:
+        mine: _Session | None = getattr(self._local, "session", None)
+        if mine is None or mine.connection.closed:
+            connection = psycopg.connect(self._url, autocommit=True, row_factory=dict_row)
+            connection.adapters.register_loader("numeric", _Number)
+            connection.execute(f"SET lock_timeout = {_BUSY_MILLISECONDS}")
+            mine = self._local.session = _Session(connection)
             with self._lock:
-                self._opened = [other for other in self._opened if not other.closed] + [mine]
+                self._opened = [other for other in self._opened if not other.closed] + [connection]
         return mine
 
     def _leave(self, connection: Connection) -> None:

@@ -1,7 +1,19 @@
 -- The queue: batches, commands, events, stored answers. Claim and report use only partial indexes and unique keys.
 
--- name: stored_answer(link, request_key)^
-SELECT status, body FROM answer WHERE link = :link AND request_key = :request_key;
+-- All that a use case asks for at its start, at once: what was answered before, and how the link and its agent are.
+-- name: met(link, request_key)^
+SELECT answer.status AS answered_status, answer.body AS answered_body,
+  (SELECT json_group_object(key, value) FROM setting WHERE setting.link = :link) AS settings,
+  agent.link AS agent_link, agent.last_seen_at, agent.session, agent.host, agent.claim
+FROM (SELECT 1) AS request
+LEFT JOIN answer ON answer.link = :link AND answer.request_key = :request_key
+LEFT JOIN agent_status AS agent ON agent.link = :link;
+
+-- name: reported(link, id, request_key)^
+SELECT command.*, answer.status AS answered_status, answer.body AS answered_body
+FROM (SELECT 1) AS request
+LEFT JOIN answer ON answer.link = :link AND answer.request_key = :request_key
+LEFT JOIN command ON command.id = :id AND command.link = :link;
 
 -- name: store_answer(link, request_key, status, body, at)!
 INSERT INTO answer (link, request_key, status, body, at) VALUES (:link, :request_key, :status, :body, :at);
@@ -17,12 +29,18 @@ DELETE FROM answer WHERE id < coalesce(
 SELECT id, batch_id, type, params, claimed_at, deliveries, first_claimed_at, root_id, held
 FROM command WHERE link = :link AND status = 'claimed' ORDER BY claimed_at, id;
 
--- name: queued_from(link, batch_id, seq)^
-SELECT id, batch_id, seq, type, params, needs, root_id,
-  (SELECT backup_path FROM batch WHERE batch.id = command.batch_id) AS backup_path
-FROM command
-WHERE link = :link AND status = 'queued' AND held = 0 AND (batch_id, seq) > (:batch_id, :seq)
-ORDER BY batch_id, seq LIMIT 1;
+-- What a claim chooses from: everything that is claimed, and the first in the queue behind a place.
+-- name: due(link, batch_id, seq)
+SELECT id, batch_id, seq, type, params, status, claimed_at, deliveries, first_claimed_at, root_id, needs,
+  NULL AS backup_path
+FROM command WHERE link = :link AND status = 'claimed' AND held = 0
+UNION ALL
+SELECT * FROM (
+  SELECT id, batch_id, seq, type, params, status, claimed_at, deliveries, first_claimed_at, root_id, needs,
+    (SELECT backup_path FROM batch WHERE batch.id = command.batch_id) AS backup_path
+  FROM command
+  WHERE link = :link AND status = 'queued' AND held = 0 AND (batch_id, seq) > (:batch_id, :seq)
+  ORDER BY batch_id, seq LIMIT 1) AS first_queued;
 
 -- name: definer(batch_id, defines)^
 SELECT id, status, result FROM command WHERE batch_id = :batch_id AND defines = :defines;
@@ -32,10 +50,10 @@ UPDATE command SET status = 'claimed', claimed_at = :at, first_claimed_at = coal
   deliveries = :deliveries, params = :params, needs = NULL
 WHERE id = :id;
 
--- name: finish(id, status, result, error, jira_calls, rate_limited, at)^
+-- name: finish(id, status, result, error, jira_calls, rate_limited, at)!
 UPDATE command SET status = :status, result = :result, error = :error, jira_calls = :jira_calls,
   rate_limited = :rate_limited, finished_at = :at
-WHERE id = :id RETURNING *;
+WHERE id = :id;
 
 -- name: end_without_report(id, status, error, at)!
 UPDATE command SET status = :status, error = :error, finished_at = :at WHERE id = :id;
@@ -71,9 +89,6 @@ WHERE id > :id AND link = :link ORDER BY id LIMIT 500;
 
 -- name: newest_event_id()^
 SELECT coalesce(max(id), 0) AS id FROM event;
-
--- name: lock_ids()^
-SELECT 1 AS held;
 
 -- The floors are those of a restored database: what is below may have been used in the life that was lost.
 -- name: newest_ids()^

@@ -1,5 +1,13 @@
 -- What PostgreSQL has to be told in other words; every name stands in a file of SQLite's too, with the same parameters.
 
+-- name: met(link, request_key)^
+SELECT answer.status AS answered_status, answer.body AS answered_body,
+  (SELECT CAST(json_object_agg(key, value ORDER BY key) AS TEXT) FROM setting WHERE setting.link = :link) AS settings,
+  agent.link AS agent_link, agent.last_seen_at, agent.session, agent.host, agent.claim
+FROM (SELECT 1) AS request
+LEFT JOIN answer ON answer.link = :link AND answer.request_key = :request_key
+LEFT JOIN agent_status AS agent ON agent.link = :link;
+
 -- name: newest_ids()^
 SELECT greatest(
     coalesce((SELECT max(id) FROM batch), 0),
@@ -8,10 +16,6 @@ SELECT greatest(
     coalesce((SELECT max(id) FROM command), 0),
     coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE link = 'main' AND key = 'command_id_floor'), 0)
   ) AS command_id;
-
--- The ids are one row for all links, and links are written to at once: whoever makes some holds this until he commits.
--- name: lock_ids()^
-SELECT 1 AS held FROM (SELECT pg_advisory_xact_lock(7305, 0)) AS lock;
 
 -- name: add_event_at(id, link, command_id, from_status, to_status, why, at)!
 INSERT INTO event (id, link, command_id, from_status, to_status, why, at)
