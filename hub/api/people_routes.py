@@ -113,7 +113,8 @@ async def cancel_batch(request: Request, context: InContext, link: OnLink, batch
 async def approve_batch(request: Request, context: InContext, link: OnLink, batch_id: Number) -> Response:
     """A person lets a held batch go out; with `digest` only while the mirror shows what he saw of it."""
     body = await body_as(ApproveRequest, request, optional=True)
-    return shown(await context.call(context.service.approve_batch, link, batch_id, digest=body.digest))
+    approve = context.service.approve_batch
+    return shown(await context.call(approve, link, batch_id, who=body.author, digest=body.digest))
 
 
 @router.post("/batches/{batch_id}/retry", status_code=201, openapi_extra=takes(ByWhom, optional=True))

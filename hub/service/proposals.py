@@ -8,6 +8,7 @@ from hub.service.batches import batch_row, create_batch
 from hub.service.plans import compare_batch
 from hub.service.settings import link_settings
 from hub.store.connection import Transaction
+from protocol.messages import TERMINAL
 
 # A person approves by reading the diff: more than this nobody reads (security.md, prompt injection).
 MAX_PROPOSED_COMMANDS: Final = 200
@@ -42,8 +43,11 @@ def propose(
     return create_batch(transaction, link, author, title, raw, held=held or not trusted)
 
 
-def approve(transaction: Transaction, link: str, batch_id: int, digest: str | None) -> None:
-    """Let a held batch go out; with the `digest` of its diff only while that is what the mirror shows."""
+def approve(transaction: Transaction, link: str, batch_id: int, who: str, digest: str | None) -> None:
+    """Let a held batch go out; with the `digest` of its diff only while that is what the mirror shows.
+
+    Each command's timeline says who has let it go.
+    """
     row = batch_row(transaction, link, batch_id)
     if row["cancelled_at"] is not None:
         raise Refusal("conflict", Said(f"batch {batch_id} was cancelled", f"пакет {batch_id} отменён"))
@@ -54,6 +58,14 @@ def approve(transaction: Transaction, link: str, batch_id: int, digest: str | No
                 f"the mirror changed since you saw batch {batch_id}", f"зеркало изменилось, пакет {batch_id} уже другой"
             ),
             hint=Said("look at it again", "посмотрите его ещё раз"),
+        )
+    if row["held"]:
+        waiting = [item for item in transaction.all("commands_of_batch", batch_id=batch_id) if item["held"]]
+        event = {"link": link, "why": f"approved by {who}", "at": transaction.now}
+        moves = [(item["id"], item["status"]) for item in waiting if item["status"] not in TERMINAL]
+        transaction.many(
+            "add_events",
+            [{**event, "command_id": number, "from_status": now, "to_status": now} for number, now in moves],
         )
     transaction.run("release_batch", id=batch_id)
     transaction.run("release_commands", batch_id=batch_id)

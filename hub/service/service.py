@@ -219,12 +219,12 @@ class Service:
 
         return self._work.changed(act, link)
 
-    def approve_batch(self, link: str, batch_id: int, *, digest: str | None = None) -> dict[str, Any]:
+    def approve_batch(self, link: str, batch_id: int, *, who: str = "api", digest: str | None = None) -> dict[str, Any]:
         """Let a held batch go out; with a `digest` only while the mirror shows what was seen."""
 
         def act(transaction: Transaction) -> dict[str, Any]:
             check_mirror_was_read(transaction, link, batch_id)
-            proposals.approve(transaction, link, batch_id, digest)
+            proposals.approve(transaction, link, batch_id, who, digest)
             return self._batch(transaction, link, batch_id)
 
         return self._work.changed(act, link)

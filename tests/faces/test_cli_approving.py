@@ -44,8 +44,14 @@ def test_an_approval_shows_the_diff_first(hub: RunningHub) -> None:
     assert result.exit_code == 0, result.output
     assert "    duedate: 2026-10-20 → 2026-10-23" in result.stdout.splitlines()
     assert "idea" in result.stderr
-    assert not answered(hub, "batch", "show", batch)["held"]
+    shown = answered(hub, "batch", "show", batch)
+    assert not shown["held"]
     assert answered(hub, "batch", "list", "--held")["items"] == []
+    for command in shown["commands"]:
+        events = answered(hub, "command", "show", str(command["id"]))["events"]
+        assert [event["why"] for event in events] == [f"batch {batch} by assistant", "approved by ivanov"]
+    assert run(hub, "batch", "approve", batch, "--yes").exit_code == 0
+    assert len(answered(hub, "command", "show", str(shown["commands"][0]["id"]))["events"]) == 2
 
 
 def test_an_approval_as_json_is_the_batch(hub: RunningHub) -> None:
