@@ -16,6 +16,7 @@ from relay.beacon import BEACON_LIMIT, BEACON_NAME, NAME_PATTERN, Beacon, beacon
 from relay.clock import SystemIds
 from relay.errors import FrameGone, FrameUnfit, LinkExists, NotAFrame, ShareFault, ShareState
 from relay.frames import PEER_OF, Side
+from relay.ignoring import ignore_temporary
 from relay.ports import Clock, Ids
 
 T = TypeVar("T")
@@ -54,6 +55,7 @@ def create_link(folder: str | os.PathLike[str], name: str, *, ids: Ids | None = 
         raise ValueError(f"{name!r} is no link name: lower-case letters, digits, dots and dashes, 32 at most")
     root.mkdir(exist_ok=True)
     _make_subfolders(root)
+    ignore_temporary(root)
     data = beacon_bytes((ids or SystemIds()).new_id(), name)
     try:
         _write(root / BEACON_NAME, data, durable=True)

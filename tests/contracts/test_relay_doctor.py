@@ -121,7 +121,7 @@ def test_two_doctors_measure_what_only_two_can(link: Path, tmp_path: Path) -> No
         assert (measured.events, measured.unsynced_readable) == (True, True)
         assert measured.visibility_seconds is not None
         assert 0 < measured.visibility_seconds < 20
-    assert sorted(path.name for path in link.iterdir()) == ["link.json", "to-agent", "to-hub"]
+    assert sorted(path.name for path in link.iterdir()) == [".stignore", "link.json", "to-agent", "to-hub"]
 
 
 def test_a_doctor_whose_peer_never_comes_says_so_and_stores_nothing(link: Path, tmp_path: Path) -> None:

@@ -91,7 +91,6 @@ class Machine:
         self.name = name
         self._time = time
         self._wall_offset = 0.0
-        self.furthest_ahead = 0.0  # what this clock has shown at most
         self._booted_at = -1_000.0
         self._boot = 1
 
@@ -115,11 +114,6 @@ class Machine:
     def jump(self, seconds: float) -> None:
         """The wall clock is set; the monotonic one does not notice."""
         self._wall_offset += seconds
-        self.furthest_ahead = max(self.furthest_ahead, self._wall_offset)
-
-    def set_right(self, ahead: float) -> None:
-        """A person sets a wall clock that is slow, to what another clock of this side has shown already."""
-        self._wall_offset = max(ahead, self._wall_offset)
 
     def reboot(self) -> None:
         self._boot += 1

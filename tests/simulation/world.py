@@ -166,11 +166,8 @@ class World:
                 clone.process.die()
         self.time.pump(self.time.now + 0.01)
         if len(self.agents) > 1:
-            ahead = max(each.machine.furthest_ahead for each in self.agents)
             del self.agents[1:]
             self.people.adopt()
-            # Known: a side whose clock is behind the clone's begins a life that the other side takes for an older one.
-            self.agent.machine.set_right(ahead)
             if self.agent.process is not None:
                 self.agent.process.die()  # the clone's relay has retired its own: only a new life is heard again
 
