@@ -57,7 +57,10 @@ class JiraTransport(httpx2.BaseTransport):
         _, _, query = request.url.raw_path.partition(b"?")
         headers = {name.lower(): value for name, value in request.headers.items()}
         call = Call(request.method, request.url.path, query.decode("ascii"), headers, request.read())
+        began, patience = self.jira.clock.monotonic(), request.extensions.get("timeout", {}).get("read")
         answer = self.jira.serve(call)
+        if patience is not None and self.jira.clock.monotonic() - began > patience:
+            raise httpx2.ReadTimeout("timed out", request=request)  # as over a socket: Jira has done its work
         return httpx2.Response(answer.status, headers=_headers(answer), content=answer.body, request=request)
 
 

@@ -41,7 +41,7 @@ class World:
 
     def client_of(self, token: str | None) -> httpx2.Client:
         headers = {"authorization": f"Bearer {token}"} if token else {}
-        return httpx2.Client(transport=JiraTransport(self.jira), base_url="http://jira", headers=headers)
+        return httpx2.Client(transport=JiraTransport(self.jira), base_url="http://jira", headers=headers, timeout=None)
 
     def get(self, path: str) -> Any:
         answer = self.client.get(path)

@@ -23,8 +23,8 @@ NEW = {"project": {"key": "AURORA"}, "issuetype": {"name": "Задача"}, "sum
 class Process:
     """One run of `python -m examples.jira` over a folder."""
 
-    def __init__(self, data: Path) -> None:
-        command = [sys.executable, "-m", "examples.jira", "--port", "0", "--data", str(data)]
+    def __init__(self, data: Path, *more: str) -> None:
+        command = [sys.executable, "-m", "examples.jira", "--port", "0", "--data", str(data), *more]
         environment = os.environ | {"PYTHONUNBUFFERED": "1", "NO_COLOR": "1", "COLUMNS": "200"}
         self._run = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
         assert self._run.stdout is not None
