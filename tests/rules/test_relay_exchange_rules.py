@@ -106,6 +106,23 @@ def test_the_scan_backs_off_while_nothing_comes_and_begins_anew_when_something_d
     assert lookout.due == 0.001
 
 
+def test_who_was_just_active_looks_a_few_times_in_a_row_and_no_more_than_a_third_of_the_time() -> None:
+    lookout = Lookout(Profile())
+    lookout.active(0.0)
+    gaps = []
+    for _ in range(8):
+        lookout.looked(0.0, 0.0001, arrivals=0, announced=False)
+        gaps.append(round(lookout.due, 3))
+    assert gaps == [0.001] * 6 + [0.002, 0.004]
+    lookout.looked(0.0, 0.004, arrivals=1, announced=False)
+    for _ in range(3):
+        lookout.looked(0.0, 0.004, arrivals=0, announced=False)
+    assert lookout.due == 0.008, "twice its cost"
+    for _ in range(3):
+        lookout.looked(0.0, 0.004, arrivals=0, announced=False)
+    assert lookout.due == 0.08, "backing off: twenty times its cost"
+
+
 def test_dear_listings_are_not_repeated_at_once_but_one_that_was_held_up_slows_nothing_down() -> None:
     lookout = Lookout(Profile())
     lookout.looked(0.0, 0.00001, arrivals=1, announced=False)
