@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -24,9 +25,11 @@ from agent.telling import status_told
 from protocol.messages import AGENT_VERSION
 from relay import Client, RelayError
 from relay.clock import SystemClock, SystemIds
+from relay.command_line import Ended, Program
 
 app = typer.Typer(
     name="jira-agent",
+    cls=Program,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -213,6 +216,32 @@ def collect_archive(
 
 
 @app.command()
+def upgrade(
+    place: Annotated[Path, typer.Argument(help="A wheel of jira-hub, or a folder with it and what it depends on.")],
+    *,
+    sha256: Annotated[str | None, typer.Option(help="What the wheel's SHA-256 must be.")] = None,
+    older: Annotated[bool, typer.Option("--older", help="Also go back to an older release.")] = False,
+) -> None:
+    """Install another release from files carried to this machine; the agent must be stopped first."""
+    from agent.upgrading import UpgradeFault, install, numbers, release_at
+
+    try:
+        with exclusive(_config().journal, SystemClock()), TemporaryDirectory() as private:
+            release, ours = release_at(place, Path(private)), version("jira-hub")
+            typer.echo(f"{release.path.name}: SHA-256 {release.sha256}")
+            if sha256 is not None and sha256.lower() != release.sha256:
+                _end(f"that is not {sha256}: nothing was installed")
+            if release.version == ours:
+                _end(f"{ours} is installed already")
+            if numbers(release.version) < numbers(ours) and not older:
+                _end(f"{release.version} is older than {ours}: say --older to go back")
+            install(release)
+    except (AlreadyRunning, UpgradeFault) as error:
+        _end(str(error))
+    typer.echo(f"jira-hub {ours} → {release.version}: start the agent again, `jira-agent check` first")
+
+
+@app.command()
 def journal(
     *,
     last: Annotated[int, typer.Option("--last", "-n", min=1, max=100_000, help="How many records.")] = 50,
@@ -246,8 +275,7 @@ def _access(config: AgentConfig) -> Access:
 
 
 def _end(text: str) -> NoReturn:
-    typer.echo(text, err=True)
-    raise typer.Exit(1)
+    raise Ended(text)
 
 
 def main() -> None:

@@ -261,7 +261,7 @@ def test_init_writes_a_file_that_loads_and_never_overwrites(tmp_path: Path, monk
     assert CliRunner().invoke(app, ["init"]).exit_code == 1
 
 
-@pytest.mark.parametrize("command", ["init", "check", "run", "status", "journal"])
+@pytest.mark.parametrize("command", ["init", "check", "run", "status", "upgrade", "collect", "journal"])
 def test_every_command_has_help(command: str) -> None:
     assert CliRunner().invoke(app, [command, "--help"]).exit_code == 0
 
