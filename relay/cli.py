@@ -5,6 +5,7 @@ import json
 import signal
 import sys
 from contextlib import ExitStack
+from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NoReturn, cast
@@ -13,7 +14,17 @@ import typer
 
 from relay.client import Client
 from relay.clock import SystemClock, SystemIds
-from relay.errors import FrameGone, FrameUnfit, NotAFrame, RelayError, ShareFault
+from relay.command_line import Program
+from relay.errors import (
+    FrameGone,
+    FrameUnfit,
+    NotAFrame,
+    PeerOffline,
+    RelayError,
+    RelayTimeout,
+    ShareFault,
+    ShareUnavailable,
+)
 from relay.folder import LocalFolder, create_link, link_of
 from relay.frames import PEER_OF, Frame, Side, frame_from
 from relay.names import frame_name
@@ -24,8 +35,34 @@ from relay.running import AsgiApp
 from relay.sealing import sealed_otherwise
 from relay.server import Server
 
+
+def _advised(fault: Exception) -> str:
+    """What is wrong, and what to do about it where the fault itself does not say."""
+    match fault:
+        case PeerOffline():
+            return f"{fault}; does it run, and does it see the same folder? folder-relay ls, folder-relay doctor"
+        case RelayTimeout():
+            return f"{fault}; ask again under that id: --request-id {fault.request_id}"
+        case ShareUnavailable(state="lost") | ShareFault(state="lost"):
+            return f"{fault}; mount the share, or make the link once: folder-relay init"
+        case _:
+            return str(fault)
+
+
+class _FolderRelay(Program):
+    told = (RelayError, ShareFault, ValueError)
+
+    def line_of(self, fault: Exception) -> str:
+        return f"folder-relay: {_advised(fault)}"
+
+
 app = typer.Typer(
-    help="Requests and replies over a shared folder.", no_args_is_help=True, pretty_exceptions_enable=False
+    name="folder-relay",
+    cls=_FolderRelay,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 LinkFolder = Annotated[Path, typer.Argument(help="The link's folder: <share>/<link>.")]
 StateFolder = Annotated[
@@ -36,13 +73,25 @@ Durable = Annotated[str, typer.Option("--durability", help="full: fsync before a
 SideName = Annotated[str, typer.Option("--side", help="hub or agent: which side of the link this is.")]
 
 
+def _tell_version(wanted: bool) -> None:  # noqa: FBT001  # typer's form of a callback
+    if wanted:
+        typer.echo(f"folder-relay {version('jira-hub')}")
+        raise typer.Exit
+
+
+@app.callback()
+def start(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and end.", is_eager=True, callback=_tell_version)
+    ] = False,
+) -> None:
+    """Requests and replies over a shared folder."""
+
+
 def main() -> None:
     """The console script."""
-    try:
-        app()
-    except (RelayError, ShareFault, ValueError, OSError) as error:
-        typer.echo(f"folder-relay: {error}", err=True)
-        sys.exit(1)
+    app(prog_name="folder-relay")
 
 
 @app.command()
@@ -94,6 +143,7 @@ def serve(
         server = Server.for_url(folder, upstream, **settings)
     else:
         server = Server.for_asgi(folder, _app_named(target or ""), **settings)
+    _tell_start(folder, side)
     _serve_until_stopped(server)
 
 
@@ -118,6 +168,8 @@ def call(
     sys.stdout.buffer.write(reply.body)
     sys.stdout.buffer.flush()
     if reply.status >= 400:
+        if not reply.body.endswith(b"\n"):
+            typer.echo(err=True)
         typer.echo(f"status {reply.status}", err=True)
         raise typer.Exit(1)
 
@@ -231,6 +283,14 @@ def _show(found: list[Probe], *, as_json: bool) -> None:
             typer.echo(str(probe))
     if any(probe.state == "fail" for probe in found):
         raise typer.Exit(1)
+
+
+def _tell_start(folder: Path, side: str) -> None:
+    typer.echo(f"folder-relay: serving {folder} as its {side} side; Ctrl-C ends it", err=True)
+    try:
+        link_of(folder)
+    except (ShareFault, NotAFrame) as fault:
+        typer.echo(f"folder-relay: {_advised(fault)}; until then this waits", err=True)
 
 
 def _serve_until_stopped(server: Server) -> None:

@@ -1,6 +1,6 @@
 """Every way the relay refuses or fails: refusals to callers, faults of the share, content that is no frame."""
 
-from typing import Literal
+from typing import Literal, Self
 
 ShareState = Literal["ok", "stuck", "lost", "foreign", "readonly", "full", "denied"]
 
@@ -73,6 +73,18 @@ class HandlerUnavailable(RelayError):
 
 class UnsafeState(RelayError):
     """The local state would stand on a remote file system, where databases break."""
+
+
+class StateUnusable(RelayError):
+    """The local disk refuses what this side has to remember: it is full, or not writable. Nothing goes on without."""
+
+    @classmethod
+    def because(cls, fault: Exception) -> Self:
+        why = getattr(fault, "strerror", None) or fault
+        where = getattr(fault, "filename", None)
+        return cls(
+            f"the local memory cannot be used: {why}{f': {where}' if where else ''}; make room or mend its rights"
+        )
 
 
 class AlreadyPaired(RelayError):

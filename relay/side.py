@@ -5,9 +5,11 @@ What requests and replies mean is the business of its `Exchange`; this module mo
 
 import logging
 import math
+import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any, Final
 
@@ -21,6 +23,7 @@ from relay.errors import (
     ShareFault,
     ShareState,
     ShareUnavailable,
+    StateUnusable,
 )
 from relay.exchange import Exchange, RelayStatus, Settings
 from relay.health import ShareHealth
@@ -76,7 +79,7 @@ class SideDriver:
     # --- from any thread
 
     def start(self, name: str) -> None:
-        """Begin. Raises `AlreadyRunning`, `ProtocolMismatch`, `UnsafeState`; a missing share is waited for."""
+        """Raises `AlreadyRunning`, `ProtocolMismatch`, `UnsafeState`, `StateUnusable`. Waits for a missing share."""
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
         # Never longer than a hung share is given: status and callers then tell what is wrong.
@@ -171,13 +174,19 @@ class SideDriver:
             self._close()
         except RelayError as refusal:
             self._end_by(refusal)
+        except (OSError, sqlite3.Error) as fault:  # the share's are told apart before: this is the local disk
+            ended = StateUnusable.because(fault)
+            if self._opened.is_set():  # before, whoever waits in `start` hears of it
+                _LOG.error("this side of the link has ended: %s", ended)
+            self._end_by(ended)
         except BaseException as error:
             # The top of this thread: callers must learn that nobody works for them any more.
             self._exchange.failed(error)
             raise
         finally:
             if self._state is not None:
-                self._state.close()
+                with suppress(sqlite3.Error):  # a disk that refused once refuses again: that was told already
+                    self._state.close()
             self._opened.set()
             self._busy_since = None
 

@@ -21,6 +21,7 @@ from relay.profile import Durability
 
 _DATASYNC: Final = getattr(os, "fdatasync", os.fsync)
 KEPT_SECONDS: Final = 30 * 86_400  # ids and replies; a caller may come back after a long holiday
+KEPT_NEWEST: Final = 1_000
 _REQUEST: Final = TypeAdapter(RequestHead)
 _REPLY: Final = TypeAdapter(ReplyHead)
 _SCHEMA: Final = """
@@ -94,11 +95,13 @@ class State:
 
     def close(self) -> None:
         """Commit, and let another process have this side."""
-        self.commit()
-        self._db.close()
-        if self._machine_lock is not None:
-            self._machine_lock.release()
-        self._lock.release()
+        try:
+            self.commit()
+        finally:
+            self._db.close()
+            if self._machine_lock is not None:
+                self._machine_lock.release()
+            self._lock.release()
 
     def commit(self) -> None:
         """Everything since the last commit, or none of it, outlives this process."""
@@ -132,7 +135,11 @@ class State:
         old = self._clock.wall() - KEPT_SECONDS
         # Rows stand in the order they came: no index by age, which each request and each reply would pay for.
         young = "SELECT rowid FROM served WHERE at >= ? ORDER BY rowid LIMIT 1"
-        self._write(f"DELETE FROM served WHERE rowid < ifnull(({young}), ~(1 << 63)) AND stage = 'answered'", (old,))
+        # The newest stay whatever their age: a clock that is far ahead at one start must not let anything run twice.
+        newest = f"(SELECT max(rowid) FROM served) - {KEPT_NEWEST}"
+        sql = f"""DELETE FROM served WHERE rowid < ifnull(({young}), ~(1 << 63)) AND rowid <= {newest}
+                  AND (stage = 'withdrawn' OR stage = 'answered' AND NOT unsent)"""
+        self._write(sql, (old,))
         self._write("DELETE FROM asked WHERE at < ?", (old,))
         self.sync()
         return me
