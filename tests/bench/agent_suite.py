@@ -14,7 +14,16 @@ from relay import Reply, Request, Server, create_link
 from tests.bench.measuring import median, middle_ratio, rss_mib, scratch, told
 from tests.bench.our_queue import LINK
 from tests.bench.reporting import Figure, Target
-from tests.bench.starting import BIN, START_SECONDS, StartFailed, first_answer, free_port, program, run_through
+from tests.bench.starting import (
+    BIN,
+    START_SECONDS,
+    StartFailed,
+    first_answer,
+    free_port,
+    program,
+    run_through,
+    with_bytecode,
+)
 
 START: Final = "agent: start to first claim"
 MEMORY: Final = "agent: memory"
@@ -39,15 +48,18 @@ def figures(*, quick: bool) -> list[Figure]:
     plan = QUICK if quick else FULL
     floor, full, ours, memory = [], [], [], []
     with scratch() as root, _surroundings(root) as agent:
+        kept = with_bytecode(root / "bytecode")
+        for imports in (IMPORTS, ALL_IMPORTS):
+            run_through([PYTHON, "-c", imports], kept)  # compiles, once
         agent.start()  # learns the names of this Jira once, as every agent does on its first day
         for number in range(plan.starts):
             told(f"agent: start {number + 1} of {plan.starts}")
-            floor.append(run_through([PYTHON, "-c", IMPORTS]))
-            full.append(run_through([PYTHON, "-c", ALL_IMPORTS]))
+            floor.append(run_through([PYTHON, "-c", IMPORTS], kept))
+            full.append(run_through([PYTHON, "-c", ALL_IMPORTS], kept))
             milliseconds, mib = agent.start()
             ours.append(milliseconds)
             memory.append(mib)
-        bare = median(run_through([PYTHON, "-c", "pass"]) for _ in range(plan.starts))
+        bare = median(run_through([PYTHON, "-c", "pass"], kept) for _ in range(plan.starts))
     ratio = middle_ratio(zip(ours, floor, strict=True))
     start = Target("agent: start to first claim against the bare import of its dependencies", "≤", 1.3)
     rss = Target("agent: RSS", "≤", 50, of_ratio=False, unit="MiB")
@@ -78,6 +90,7 @@ class _Agent:
             "JIRA_AGENT_PROJECT": "AURORA",
             "JIRA_AGENT_READ_GAP": "0",
             "JIRA_AGENT_GAP_FLOOR": "0",
+            **with_bytecode(root / "bytecode"),
         }
 
     def answer(self, request: Request) -> Reply:
