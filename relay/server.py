@@ -38,6 +38,7 @@ class ServerExchange:
         self._runner = runner_of(self._done)
         self._stages: dict[str, answering.Stage] = {}  # of the handlers that run now, or are about to
         self._queue: deque[tuple[Message, int]] = deque()
+        self._taken: list[tuple[Message, int]] = []  # of those, what came since the last commit
         self._starts: list[Message] = []
         self._interrupts: list[str] = []
         self._sent: list[str] = []
@@ -145,10 +146,21 @@ class ServerExchange:
 
     def _enqueue(self, request: Message, deliveries: int) -> None:
         self._stages[request.id] = "running"
-        if self._running >= MAX_HANDLERS:
-            self._state.remember_delivery(request, deliveries - 1)  # taken, not started: not counted
         self._queue.append((request, deliveries))
+        self._taken.append((request, deliveries))
         self._dirty = True
+
+    def _keep_waiting(self) -> None:
+        """What was taken and not started is about to be acknowledged, so it will not come again: kept, not counted."""
+        if self._queue:
+            started = {request.id for request in self._starts}
+            for request, deliveries in self._taken:
+                if request.id in started or (stage := self._stages.get(request.id)) is None:
+                    continue
+                self._state.remember_delivery(request, deliveries - 1)
+                if stage == "withdrawn":
+                    self._state.remember_stage(request.id, stage)
+        self._taken.clear()
 
     def _start_next(self, now: float) -> None:
         while self._queue and self._running < MAX_HANDLERS and self._trial is None:
@@ -208,6 +220,7 @@ class ServerExchange:
             self._end_trial()
             self._dirty = True
         self._start_next(now)
+        self._keep_waiting()
         if not self._dirty and now < self._note_sent_by:
             return False
         if now >= self._note_sent_by:
@@ -234,7 +247,8 @@ class ServerExchange:
         """Handlers that are stopped in good order did not kill anybody: this start is taken back."""
         self._runner.close()
         self._state.mark_sent(self._sent)
-        for request_id in self._stages:
+        waiting = {request.id for request, _ in self._queue}
+        for request_id in self._stages.keys() - waiting:
             self._state.take_back_delivery(request_id)
 
     def failed(self, error: BaseException) -> None:

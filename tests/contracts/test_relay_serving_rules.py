@@ -10,6 +10,7 @@ from relay.delivery import MAX_DELIVERIES, TRIAL_SECONDS
 from relay.frames import ReplyHead
 from relay.names import frame_name
 from relay.sealing import sealed
+from relay.server import MAX_HANDLERS
 from tests.contracts.relay_by_hand import Call, Hands
 
 
@@ -46,6 +47,39 @@ def test_the_last_chance_runs_alone_and_the_others_after_it(hands: Hands) -> Non
     hands.runner.answer("suspect", b"it was not me")
     hands.run(0.5)
     assert running(hands) == ["innocent-1", "innocent-2"]
+
+
+def test_what_waits_for_the_last_chance_of_another_is_not_lost_when_that_one_kills(hands: Hands) -> None:
+    killer = hands.ask("killer")
+    hands.run(0.5)
+    for _ in range(MAX_DELIVERIES - 1):
+        hands.restart_server()
+        hands.run(0.5)
+    innocent, gone = hands.ask("innocent"), hands.ask("gone")
+    hands.run(0.5)
+    hands.give_up(gone)
+    hands.run(0.5)  # taken, acknowledged and not started
+    assert running(hands) == ["killer"]
+    hands.restart_server()
+    hands.run(1.0)
+    assert error_of(killer) == DELIVERY_LIMIT
+    assert running(hands) == ["innocent"], "it is not asked for again, and what was withdrawn is not started"
+    hands.runner.answer("innocent", b"done")
+    hands.run(0.5)
+    assert error_of(innocent) is None
+
+
+def test_more_than_run_at_once_outlive_their_server(hands: Hands) -> None:
+    calls = [hands.ask(f"r-{number}") for number in range(MAX_HANDLERS + 20)]
+    hands.run(0.5)
+    assert len(running(hands)) == MAX_HANDLERS
+    hands.restart_server()
+    for _ in range(3):
+        hands.run(0.5)
+        for request_id in running(hands):
+            hands.runner.answer(request_id, b"done")
+    hands.run(1.0)
+    assert [call.request_id for call in calls if call.waiter.reply is None] == []
 
 
 def test_who_lives_through_the_last_chance_is_acquitted(hands: Hands) -> None:
