@@ -111,7 +111,8 @@ def _parts(chance: random.Random, content: Any) -> Any:
 STRUCTURE: tuple[Callable[[random.Random, Any], Any], ...] = (_replace, _remove, _add, _number, _parts)
 
 
-def _bytes(chance: random.Random, data: bytes) -> bytes:
+def spoilt_bytes(chance: random.Random, data: bytes) -> bytes:
+    """The same bytes but for one thing: some changed, left out, put in, or others altogether."""
     at = chance.randrange(len(data))
     match chance.randrange(6):
         case 0:
@@ -141,7 +142,7 @@ def hostile_frame(chance: random.Random) -> tuple[AnyName, bytes, bool]:
             break
     data = json.dumps(content, separators=(",", ":")).encode()
     if chance.random() < 0.3:
-        data = _bytes(chance, data)
+        data = spoilt_bytes(chance, data)
     name = found.name
     if isinstance(content, dict) and chance.random() < 0.8:
         seq, epoch, attempt = content.get("seq"), content.get("epoch"), content.get("try")

@@ -150,6 +150,19 @@ def test_each_number_in_a_list_of_texts_is_told_once() -> None:
     assert [(line, hint) for line, _, hint in found] == [(6, 'put it in quotes: "2026"'), (7, 'put it in quotes: "on"')]
 
 
+def test_a_list_within_a_list_is_a_fault_of_its_own_whatever_stands_in_it() -> None:
+    text = '{"title": "t", "commands": [{"type": "ensure_fields", "key": "A1-1", "labels_add": [[1, "2"]]}]}'
+    found = everything_wrong(read_batch_file(text.encode(), "json"))
+    assert [(finding.field, finding.what) for finding in found] == [
+        ("commands[0].labels_add[0]", "labels_add[0]: must be a text")
+    ]
+
+
+def test_a_type_that_is_no_text_is_a_fault_of_that_command() -> None:
+    found = everything_wrong(read_batch_file(b'{"title": "t", "commands": [{"type": [1]}]}', "json"))
+    assert [finding.field for finding in found] == ["commands[0].type"]
+
+
 def test_a_number_where_a_text_or_a_list_may_stand_is_one_fault() -> None:
     found = judged(
         "- {type: ensure_status, key: AURORA-1, target: 5}\n- {type: ensure_sprint, key: AURORA-1, sprint: 7}\n"

@@ -47,7 +47,10 @@ class BatchFile:
         """The fault at its field, or at the nearest thing around it where the field itself is not written."""
         near = next((name for name in _outwards(fault.field or "") if name in self.positions), "")
         position = self.positions.get(near, _START)
-        bare = [name for name in self.unquoted if name == near or name.startswith(f"{near}[")]
+        around = [name for name in self.unquoted if name == near or name.startswith(f"{near}[")]
+        bare = [
+            name for name in around if _PARAMETER.fullmatch(name)
+        ]  # a list within a list is no text for want of quotes
         if near and bare and self._takes_text(near) and (near in bare or fault.detail == "must be a text"):
             for name in bare:
                 text = self.unquoted[name]
@@ -61,7 +64,7 @@ class BatchFile:
     def _value(self, field: str) -> Any:
         """What stands at a parameter of a command, or at an item of it."""
         parts = _PARAMETER.fullmatch(field)
-        assert parts is not None  # `_takes_text` has seen to it
+        assert parts is not None  # the caller has seen to it
         value = self.commands[int(parts["index"])][parts["name"]]
         return value if parts["item"] is None else value[int(parts["item"])]
 
@@ -69,7 +72,8 @@ class BatchFile:
         parts = _PARAMETER.fullmatch(field)
         if parts is None:
             return False
-        kinds = parameter_kinds(self.commands[int(parts["index"])].get("type"))
+        command_type = self.commands[int(parts["index"])].get("type")
+        kinds = parameter_kinds(command_type) if isinstance(command_type, str) else {}
         return bool(kinds.get(parts["name"], frozenset()) & {"string", "array"})
 
 
