@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any, Final
 
-from relay.beacon import Beacon, beacon_from
+from relay.assurance import Assurance
 from relay.clock import SystemClock, SystemIds
 from relay.errors import (
     AlreadyRunning,
@@ -28,6 +28,7 @@ from relay.errors import (
 from relay.exchange import Exchange, RelayStatus, Settings
 from relay.health import ShareHealth
 from relay.intake import Intake
+from relay.jumps import Jumps
 from relay.leftovers import leftovers, usurper
 from relay.link import Link, hello
 from relay.looking import Lookout
@@ -38,11 +39,9 @@ from relay.places import folder_and_bell, machine_of
 from relay.profile import PROTOCOL, Profile
 from relay.quarantine import Quarantine
 from relay.state import State, default_state_folder
+from relay.tidying import MAX_REFUSE, REFUSE_SECONDS, Refuse
 
 _LOG: Final = logging.getLogger(__name__)
-# Deleting costs as much as publishing: up to so many files, and so long, wait while there is something better to do.
-MAX_REFUSE: Final = 8
-REFUSE_SECONDS: Final = 0.02
 
 
 class SideDriver:
@@ -56,20 +55,18 @@ class SideDriver:
         self._exchange = exchange
         self._folder, self.bell = folder_and_bell(settings, self.clock)
         self._inbox: deque[Any] = deque()
-        self._beacon: Beacon | None = None
+        self._share = Assurance(self._folder)
         self._state: State | None = None
         self._link: Link | None = None
         self._lookout = Lookout(self.profile)
         self._intake = Intake(self._folder, self.profile)
-        self._refuse: deque[str] = deque()
+        self._refuse = Refuse(self._folder, self._share.assure)
         self._active_at = -math.inf  # when something was last asked, answered or taken
         self._health = ShareHealth(self.profile.retry_seconds, self.clock.monotonic())
-        self._beacon_doubted = False
         self._busy_since: float | None = None
-        self._clocks = (self.clock.wall(), self.clock.monotonic())
+        self._jumps = Jumps(self.clock, self.profile.jump_seconds)
         self._measured: Measured | None = None  # what the doctor found out about the share
         self._watching = False
-        self._jumps = 0
         self._stopping = False
         self._opened = threading.Event()
         self._refusal: RelayError | None = None
@@ -135,7 +132,7 @@ class SideDriver:
 
     def status(self) -> RelayStatus:
         """How this side is; answers even while the share hangs."""
-        link, beacon = self._link, self._beacon
+        link, beacon = self._link, self._share.beacon
         share, detail = self.share_state()
         heard = self.heard_seconds()
         return RelayStatus(
@@ -152,7 +149,7 @@ class SideDriver:
             watching=self._watching,
             announced_share=self._lookout.meter.share,
             counters=self._intake.counts
-            | {"unwhole": len(self._intake.doubts), "jumps": self._jumps}
+            | {"unwhole": len(self._intake.doubts), "jumps": self._jumps.count}
             | (asdict(link.tally) if link else {})
             | self._exchange.counters(),
             paired=link is not None and link.me.key is not None,
@@ -197,7 +194,10 @@ class SideDriver:
     def step(self, *, moved: bool = False) -> float:
         """Do what is due; the moment on the monotonic clock at which something is due again."""
         now = self.clock.monotonic()
-        self._note_jump(now)
+        if self._jumps.noticed(now):
+            self._lookout.due = -math.inf
+            if self._link is not None:
+                self._link.postpone(self.profile.resend_after)
         if self._health.state == "foreign":
             self._leave_stranger()
         if self._link is None and not self._open(now):
@@ -219,22 +219,20 @@ class SideDriver:
             self._guarded(lambda: self._write(link, state, now), on_write=True, now=now)
         if self._inbox:
             return -math.inf
-        later = now + REFUSE_SECONDS if self._refuse and self._health.state == "ok" else math.inf
+        later = self._refuse.wake_at(now) if self._health.state == "ok" else math.inf
         return min(self._wake_at(link), self._exchange.wake_at(), later)
 
     def _wake_at(self, link: Link) -> float:
         looks = min(self._lookout.due, self._intake.doubts.wake_at)
         if self._health.state != "ok":
             return min(self._health.retry_at, looks) if self._health.readable else max(self._health.retry_at, looks)
-        if self._usurped is not None:
-            return looks
-        return min(looks, link.wake_at(requests_open=self._exchange.requests_open()))
+        return looks if self._usurped else min(looks, link.wake_at(requests_open=self._exchange.requests_open()))
 
     # --- opening and closing
 
     def _open(self, now: float) -> bool:
         try:
-            beacon = beacon_from(self._folder.beacon())
+            beacon = self._share.first()
             self._folder.prepare()
         except (ShareFault, NotAFrame) as error:
             self._down(error if isinstance(error, ShareFault) else ShareFault("lost", str(error)), now, on_write=False)
@@ -245,14 +243,14 @@ class SideDriver:
         folder = self._settings.state_dir or default_state_folder()
         machine = machine_of(self._settings)
         state = State(folder, beacon, self._settings.side, self._settings.durability, self.clock, machine)
-        self._beacon, self._state = beacon, state
+        self._share.beacon, self._state = beacon, state
         self._intake.quarantine = Quarantine(state.folder)
         self._fit_to(measured_of(state.folder))
         keys = keys_of(state, beacon.link, self._settings.side, self._settings.key_file)
         me = with_keys(state.begin_life(beacon, self._settings.side, self.ids), keys)
         link = Link(me, state.peer(), self.profile, now)
         self._health.worked(now, on_write=False)
-        self._refuse.extend(leftovers(self._folder, me))
+        self._refuse.add(leftovers(self._folder, me))
         link.send([hello(me)])
         self._exchange.open(state, link, beacon)
         self._link = link
@@ -270,14 +268,14 @@ class SideDriver:
             return
         _LOG.warning("nobody was ever heard on the link opened at the start; opening the one that is here now")
         state.close()
-        self._link = self._state = self._beacon = None
+        self._link = self._state = None
         self._refuse.clear()
-        self._beacon_doubted = False
+        self._share.forget()
 
     def _begin_above(self, link: Link, state: State, known: int) -> None:
         """The peer has seen a greater life of this side, whose clock was ahead then: below it nobody listens."""
-        assert self._beacon is not None
-        me = state.begin_life(self._beacon, self._settings.side, self.ids, known)
+        assert self._share.beacon is not None
+        me = state.begin_life(self._share.beacon, self._settings.side, self.ids, known)
         _LOG.warning("the other side knows life %d of this one: life %d follows %d", known, me.life, link.me.life)
         link.begin_again(replace(link.me, epoch=me.epoch, life=me.life))
 
@@ -322,35 +320,11 @@ class SideDriver:
         if not self._health.readable:
             self._lookout.due = max(self._lookout.due, self._health.retry_at)
 
-    def _assure_beacon(self) -> None:
-        """An empty or strange folder proves nothing, and swallows what is written into it."""
-        if self._folder.check() and not self._beacon_doubted:
-            return
-        self._beacon_doubted = True
-        try:
-            beacon = beacon_from(self._folder.beacon())
-        except NotAFrame as error:
-            raise ShareFault("lost", str(error)) from error
-        if self._beacon is not None and beacon.link != self._beacon.link:
-            raise ShareFault("foreign", f"this is link {beacon.name} ({beacon.link}), not {self._beacon.link}")
-        self._beacon_doubted = False
-
-    def _note_jump(self, now: float) -> None:
-        """Wall and monotonic clocks part when a machine sleeps or is restored: nothing is overdue then."""
-        wall_before, before = self._clocks
-        wall = self.clock.wall()
-        self._clocks = (wall, now)
-        if abs((wall - wall_before) - (now - before)) > self.profile.jump_seconds:
-            self._jumps += 1
-            self._lookout.due = -math.inf
-            if self._link is not None:
-                self._link.postpone(self.profile.resend_after)
-
     # --- receiving
 
     def _scan(self, link: Link, now: float, *, announced: bool) -> bool:
         self._watching = self.bell.listens()  # before the listing, so that nothing falls between the two
-        self._assure_beacon()
+        self._share.assure()
         if self._health.state == "lost":
             self._folder.prepare()  # a subfolder may have been made anew by somebody who did not know what is in it
         started = self.clock.monotonic()
@@ -372,7 +346,7 @@ class SideDriver:
 
     def _look_at(self, link: Link, parsed: AnyName, name: str, now: float) -> int:
         """Read one file and act on it; 1 if it was new, 0 if there was nothing to see."""
-        received = self._intake.take(link, parsed, name, now, self._doubt_share)
+        received = self._intake.take(link, parsed, name, now, self._share.doubt)
         if received is None:
             return 0
         if link.standing.superseded_by is not None:
@@ -392,17 +366,14 @@ class SideDriver:
         self._refuse.clear()
         self._exchange.failed(ShareUnavailable("foreign", self._usurped))
 
-    def _doubt_share(self) -> None:
-        self._beacon_doubted = True
-        self._assure_beacon()
-
     # --- sending
 
     def _write(self, link: Link, state: State, now: float) -> bool:
         published = self._publish(link, state)
         # After publishing it is the other side's turn, so there is time; before, somebody here waits for his.
         at_once = not self._inbox and (published or now - self._active_at >= REFUSE_SECONDS)
-        return self._tidy(link, keep=0 if at_once else MAX_REFUSE) or published
+        self._refuse.add(link.take_refuse())
+        return self._refuse.delete(keep=0 if at_once else MAX_REFUSE) or published
 
     def _publish(self, link: Link, state: State) -> bool:
         published = False
@@ -411,11 +382,10 @@ class SideDriver:
             due = link.outgoing(now, self.clock.wall(), requests_open=self._exchange.requests_open())
             if due:
                 state.sync()  # nothing is told that the death of this machine could undo
-                self._tidy(
-                    link, keep=self.profile.window - link.in_flight
-                )  # the folder never holds more than the window
+                self._refuse.add(link.take_refuse())
+                self._refuse.delete(keep=self.profile.window - link.in_flight)  # the folder holds one window at most
             for publication in due:
-                self._assure_beacon()
+                self._share.assure()
                 durable = self._settings.durability == "full"
                 try:
                     self._folder.publish(str(publication.name), publication.data, durable=durable)
@@ -427,14 +397,3 @@ class SideDriver:
             if not due:
                 break
         return published
-
-    def _tidy(self, link: Link, *, keep: int) -> bool:
-        """Delete what has served, all but the newest `keep` files."""
-        deleted = False
-        self._refuse.extend(str(name) for name in link.take_refuse())
-        while len(self._refuse) > max(0, keep):
-            self._assure_beacon()
-            self._folder.delete(self._refuse[0])
-            self._refuse.popleft()
-            deleted = True
-        return deleted
