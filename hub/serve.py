@@ -1,5 +1,6 @@
 """The composition root: database, service, API and relay of one hub, from start to a graceful stop. No rule in here."""
 
+import gc
 import logging
 import os
 import signal
@@ -38,6 +39,8 @@ def serve_hub(home: Path | None = None, *, port: int | None = None, **given: Any
     try:
         settings = load_settings(home, port=port, **given)
         with running_hub(settings) as server:
+            gc.freeze()  # what a start has made stays: no later collection looks through it
+            gc.enable()
             server.run()
     except Unready as error:
         sys.stderr.write(f"jira-hub: {error}\n")
