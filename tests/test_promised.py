@@ -1,5 +1,8 @@
 """The table of what was promised says what ran, and makes a run of everything red that covered less than it should."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from tests.promised import PARTS, Promised
@@ -64,3 +67,9 @@ def test_a_skipped_test_covers_nothing() -> None:
     table = Promised(everything=False)
     table.note({"T8"}, report(("T8", 200_000, None), outcome="skipped"))
     assert table.state("T8") == "not run"
+
+
+def test_every_part_has_tests_and_every_mark_names_a_part() -> None:
+    texts = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.rglob("test_*.py"))
+    marks = re.findall(r"mark\.part\(([^)]*)\)", texts)
+    assert {name for mark in marks for name in re.findall(r'"([^"]+)"', mark)} == set(PARTS)

@@ -41,7 +41,7 @@ def test_every_promise_holds_in_random_worlds(covered: Covered) -> None:
 
 @pytest.mark.part("T2", "T3")
 @pytest.mark.parametrize("seed", range(1, TWICE + 1))
-def test_the_same_seed_is_the_same_run(seed: int, covered: Covered) -> None:
+def test_the_same_seed_twice_gives_the_same_hash(seed: int, covered: Covered) -> None:
     first, again = (run_seed(seed, plan=SHORT, seconds=0.25 * HOUR) for _ in range(2))
     assert (first.digest, first.broken) == (again.digest, ())
     covered("T2", first.hours)
