@@ -7,13 +7,14 @@ from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, NoReturn
+from threading import Thread
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
 
+from agent.access import Access
 from agent.config import AgentConfig, ConfigFault, config_file, load
 from agent.hub import Exchange, HubAnswer, over_relay
-from agent.jira import Access, network
 from agent.journal import JournalFile, read_records
 from agent.lock import AlreadyRunning, exclusive
 from agent.printing import Printer
@@ -26,6 +27,11 @@ from protocol.messages import AGENT_VERSION
 from relay import Client, RelayError
 from relay.clock import SystemClock, SystemIds
 from relay.command_line import Ended, Program
+
+if TYPE_CHECKING:
+    import httpx2
+
+LOAD_AFTER: Final = 0.1  # seconds; the claim is under way by then
 
 app = typer.Typer(
     name="jira-agent",
@@ -121,6 +127,7 @@ def run(
             exclusive(config.journal, clock),
             _runner(config, StoppableClock(clock, stop), stop, dry_run=dry_run) as (runner, printer),
         ):
+            Thread(target=_load_the_rest, args=(clock,), name="loading", daemon=True).start()
             _work(runner, StoppableClock(clock, stop), stop, printer.sleep, once=once or dry_run)
     except AlreadyRunning as error:
         _end(str(error))
@@ -147,7 +154,7 @@ def _runner(
             access=access,
             wanted=config.wanted(),
             settings=settings_of(config, dry_run=dry_run),
-            jira_transport=network(access),
+            jira_transport=_way_to(access),
             exchange=_stoppable(over_relay(client), stop),
             clock=clock,
             ids=SystemIds(),
@@ -159,6 +166,31 @@ def _runner(
         )
         typer.echo(f"started: {config.jira_url}, {config.project}, {config.folder}")
         yield runner, printer
+
+
+def _way_to(access: Access) -> "Callable[[], httpx2.BaseTransport]":
+    """The network, when Jira is first asked. A corporate CA file that is none is told at once, before any command."""
+    if access.ca_file is not None:
+        from agent.jira import network
+
+        made = network(access)
+        return lambda: made
+
+    def later() -> "httpx2.BaseTransport":
+        from agent.jira import network
+
+        return network(access)
+
+    return later
+
+
+def _load_the_rest(clock: SystemClock) -> None:
+    """What the first command needs is loaded while the hub holds the first claim; a release that is replaced later
+    under the running agent then finds nothing left to load."""
+    clock.sleep(LOAD_AFTER)
+    import agent.jira
+
+    assert agent.jira
 
 
 def _stoppable(exchange: Exchange, stop: Stop) -> Exchange:

@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
-from agent.jira import Access
+from agent.access import Access
 from agent.recovery import MAX_CLAIMS
 from agent.site import Direction, EpicMode, Wanted
 from protocol.commands import COMMAND_TYPES, CommandType

@@ -6,9 +6,8 @@ Only forms and request ids here; what to do with an answer is the runner's.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-import httpx2
 from pydantic import ValidationError
 
 from agent.ports import HubUnreachable, HubUnwell, Refusal
@@ -23,6 +22,9 @@ from relay.errors import (
     RelayTimeout,
     ShareUnavailable,
 )
+
+if TYPE_CHECKING:
+    import httpx2
 
 CLAIM_WAIT: Final = 25  # seconds the hub may hold a claim: shorter than any proxy's patience
 _SLACK: Final = 35.0  # seconds beyond that for a folder that a sync tool carries
@@ -70,8 +72,9 @@ def over_relay(client: Caller) -> Exchange:
     return exchange
 
 
-def over_http(client: httpx2.Client) -> Exchange:
+def over_http(client: "httpx2.Client") -> Exchange:
     """Exchanges with an httpx2 client whose base URL is the hub; also a client over `FolderTransport`."""
+    import httpx2  # not needed over a relay, and what loads longest
 
     def exchange(method: str, path: str, body: Any, request_id: str | None, timeout: float) -> HubAnswer:
         headers = {} if request_id is None else {"Idempotency-Key": request_id}

@@ -3,17 +3,15 @@
 What an outcome means for a command is decided elsewhere.
 """
 
-import base64
-import hashlib
 import json
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Final, Literal
 
 import httpx2
 
+from agent.access import Access as Access  # whoever builds a client takes both from here
 from agent.outcomes import Answer, JiraRequest, Seen, answer
 from agent.ports import Journal
 from agent.records import Answered, Call
@@ -34,25 +32,6 @@ _NOT_SENT: Final = (
     httpx2.UnsupportedProtocol,
     httpx2.LocalProtocolError,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """Where Jira is and how to get in. `secrets` are masked in every text that leaves the client."""
-
-    url: str
-    headers: Mapping[str, str] = field(repr=False)
-    secrets: tuple[str, ...] = field(default=(), repr=False)
-    ca_file: Path | None = None
-    proxy: str | None = None
-
-    @property
-    def whose(self) -> str:
-        """Names the user without telling a secret: what one user was told by Jira does not hold for another."""
-        kind, _, secret = self.headers.get("Authorization", "").partition(" ")
-        if kind == "Basic":
-            return base64.b64decode(secret).decode().partition(":")[0]
-        return hashlib.sha256(secret.encode()).hexdigest()[:16]  # tokens are long and random
 
 
 def tls_context(access: Access) -> ssl.SSLContext:

@@ -7,19 +7,23 @@ agent; the journal must be on the local disk and, between processes, under `lock
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import httpx2
-
+from agent.access import Access
 from agent.config import AgentConfig
 from agent.events import Event
 from agent.hub import Exchange, HubClient
-from agent.jira import Access, JiraClient
 from agent.journal import JournalFile
 from agent.learning import LearntSite
+from agent.outcomes import Answer, JiraRequest
 from agent.pacer import Pacer
+from agent.ports import Jira
 from agent.runner import Runner, Settings
 from agent.site import Wanted
 from relay.ports import Clock, Ids
+
+if TYPE_CHECKING:
+    import httpx2
 
 
 def names_cache(journal: Path) -> Path:
@@ -41,13 +45,32 @@ def settings_of(config: AgentConfig, *, dry_run: bool = False) -> Settings:
     )
 
 
+class OnFirstUse:
+    """Jira's client (`ports.Jira`), made when Jira is first asked: the claim before waits for none of it."""
+
+    def __init__(self, make: Callable[[], Jira]) -> None:
+        self._make = make
+        self._made: Jira | None = None
+
+    def _jira(self) -> Jira:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def send(self, request: JiraRequest, *, command_id: int | None = None) -> Answer:
+        return self._jira().send(request, command_id=command_id)
+
+    def renewed(self) -> bool:
+        return self._jira().renewed()
+
+
 def assemble(
     *,
     journal: JournalFile,
     access: Access,
     wanted: Wanted,
     settings: Settings,
-    jira_transport: httpx2.BaseTransport,
+    jira_transport: "httpx2.BaseTransport | Callable[[], httpx2.BaseTransport]",
     exchange: Exchange,
     clock: Clock,
     ids: Ids,
@@ -59,8 +82,16 @@ def assemble(
 ) -> Runner:
     """A runner on this journal. `exchange` is `hub.over_relay(client)` or `hub.over_http(httpx2_client)`; `names` is
     the file that keeps what was learnt of Jira; `claim_wait` 0 asks the hub not to hold a claim;
-    `look_again` tells today's way in while the old one is refused."""
-    jira = JiraClient(access, journal, clock, jira_transport, look_again=look_again)
+    `look_again` tells today's way in while the old one is refused; a function that makes the transport is called
+    when Jira is first asked."""
+
+    def client() -> Jira:
+        from agent.jira import JiraClient
+
+        transport = jira_transport() if callable(jira_transport) else jira_transport
+        return JiraClient(access, journal, clock, transport, look_again=look_again)
+
+    jira = OnFirstUse(client)
     pacer = Pacer(journal, clock)
     site = LearntSite(
         wanted,
