@@ -16,7 +16,7 @@ import pytest
         (["serve", "LINK", "no_such_module:app"], "cannot be imported"),
         (["serve", "LINK"], "serve one of both"),
         (
-            ["call", "LINK/none", "GET", "/"],
+            ["call", "LINK/none", "GET", "/", "--timeout", "0.5"],
             "the share is lost: beacon: No such file or directory; mount the share, or",
         ),
         (
