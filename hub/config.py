@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from pydantic_settings.exceptions import SettingsError
 
 from hub.errors import Unready
+from hub.logs import Form
 from relay.ports import Ids
 
 DEFAULT_HOME: Final = "~/.local/share/jira-hub"
@@ -57,6 +58,7 @@ class HubSettings(BaseSettings):
     project: str | None = Field(default=None, description="key of the only Jira project creations may report")
     link_types: tuple[str, ...] = Field(default=(), description="logical link type names; empty: not checked")
     links: tuple[ServedLink, ...] = Field(default=(), description="further pairs of hub and agent")
+    log_format: Form = Field(default="text", description="of the log on stderr: text or json")
     durability: str = Field(default="full", pattern="^(full|none)$", description="of the relay's files")
 
     @field_validator("home", "share")

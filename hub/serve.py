@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import uvicorn
 
@@ -22,6 +23,7 @@ from hub.chores import Chores
 from hub.config import HubSettings, ServedLink, load_settings, token_of
 from hub.disk import check_local, hold
 from hub.errors import Unready
+from hub.logs import start_logs
 from hub.mark import MarkFile
 from hub.service import Service
 from hub.store.opening import open_database, opening_faults
@@ -38,7 +40,11 @@ def serve_hub(home: Path | None = None, *, port: int | None = None, **given: Any
     """Serve until SIGTERM or SIGINT. What prevents the start is said in one line, and the process ends with 1."""
     try:
         settings = load_settings(home, port=port, **given)
+        lines = start_logs(settings.log_format)
+        if password := urlsplit(settings.database_url or "").password:
+            lines.hide(password)
         with running_hub(settings) as server:
+            lines.hide(token_of(settings, SystemIds()))
             gc.freeze()  # what a start has made stays: no later collection looks through it
             gc.enable()
             server.run()
@@ -75,7 +81,12 @@ class ApiServer(uvicorn.Server):
 
     def __init__(self, app: Any, listening: socket.socket, before_stop: Callable[[], None]) -> None:
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=GRACE_SECONDS
+            app,
+            log_config=None,  # its lines look like ours
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=GRACE_SECONDS,
         )
         super().__init__(config)
         self.address = _address(listening)

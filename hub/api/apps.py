@@ -10,6 +10,7 @@ from hub.api import agent_routes, backup_routes, health_routes, mirror_routes, p
 from hub.api.context import Context
 from hub.api.document import document
 from hub.api.guard import Guard
+from hub.api.logged import Logged
 from hub.api.serving import Served
 from protocol.messages import HUB_VERSION
 
@@ -75,4 +76,5 @@ def _app(context: Context, *, link: str | None) -> FastAPI:
     app.state.link = link
     app.state.served = None
     problems.install(app)
+    app.add_middleware(Logged)
     return app

@@ -73,6 +73,11 @@ async def _context(request: Request) -> Context:
 
 async def _link(request: Request, context: Annotated[Context, Depends(_context)], link: LinkName = None) -> str:
     """The relay's apps serve one link each; a person names the link, where there is a choice."""
+    request.state.link = await _meant(request, context, link)  # for the log
+    return str(request.state.link)
+
+
+async def _meant(request: Request, context: Context, link: str | None) -> str:
     fixed: str | None = request.app.state.link
     if fixed is not None:
         return fixed

@@ -61,16 +61,15 @@ def serve(
     port: Annotated[
         int | None, typer.Option("--port", help="Another port than the settings'.", min=0, max=65535)
     ] = None,
+    log_format: Annotated[str | None, typer.Option("--log-format", help="Of the log on stderr: text or json.")] = None,
 ) -> None:
     """Run the hub: the queue, its API on 127.0.0.1, and the relay to the agent."""
     import gc
-    import logging
 
     gc.disable()  # until the hub serves: an import leaves no garbage, and looking for it takes an eighth of the start
     from hub.serve import serve_hub
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    serve_hub(session(context).home, port=port)
+    serve_hub(session(context).home, port=port, log_format=log_format)
 
 
 def status(

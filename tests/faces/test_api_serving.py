@@ -1,5 +1,6 @@
 """The hub as a process: what it says when it cannot start, and that it stops in good order."""
 
+import json
 import os
 import signal
 import socket
@@ -86,7 +87,9 @@ def test_a_hub_serves_people_and_the_agent_and_stops_in_good_order(place: Path) 
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
-    with subprocess.Popen(SERVE, cwd=ROOT, env=environment(place, port)) as hub:
+    log = place / "log"
+    spoken = environment(place, port, JIRA_HUB_LOG_FORMAT="json")
+    with log.open("wb") as output, subprocess.Popen(SERVE, cwd=ROOT, env=spoken, stderr=output) as hub:
         url = f"http://127.0.0.1:{port}/api/v1"
         assert answer_of(f"{url}/health").json() == {"status": "ok"}
         token = (place / "home" / "token").read_text().strip()
@@ -106,6 +109,11 @@ def test_a_hub_serves_people_and_the_agent_and_stops_in_good_order(place: Path) 
         hub.send_signal(signal.SIGTERM)
         assert hub.wait(PATIENCE) == 0
     assert not (place / "home" / "hub.sqlite-wal").exists()  # closed in order, the log taken back
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    (delivered,) = [line for line in lines if line["text"].endswith("/agent/claim")]
+    assert (delivered["link"], delivered["batch"], delivered["command"]) == ("main", 1, 1)
+    assert len(delivered["request"]) > 10  # the relay's own
+    assert token not in log.read_text(encoding="utf-8")
     stored = sqlite3.connect(place / "home" / "hub.sqlite")
     assert stored.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     stored.close()

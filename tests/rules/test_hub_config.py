@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hub.config import DEFAULT_PORT, load_settings, token_of
+from hub.config import DEFAULT_PORT, HubSettings, ServedLink, load_settings, token_of
 from hub.disk import hold
 from hub.errors import Unready
 from relay.mounts import nearest_mount
@@ -60,6 +60,15 @@ def test_a_wrong_setting_is_told_in_one_line_with_the_way_out(tmp_path: Path, te
     with pytest.raises(Unready, match=re.escape(says)) as caught:
         load_settings(tmp_path)
     assert "\n" not in str(caught.value)
+
+
+def test_every_setting_is_documented_and_no_other() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    table = text.partition("## Settings")[2].partition("\n## ")[0]
+    lines = [line.split("|") for line in table.splitlines() if line.startswith("| `")]
+    assert {name for cells in lines for name in re.findall(r"`([^`]+)`", cells[1])} == set(HubSettings.model_fields)
+    (of_links,) = [cells[3] for cells in lines if cells[1] == " `links` "]
+    assert set(re.findall(r"`([^`]+)`", of_links)) == set(ServedLink.model_fields)
 
 
 SEVERAL = """
