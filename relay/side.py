@@ -18,7 +18,6 @@ from relay.clock import SystemClock, SystemIds
 from relay.errors import (
     AlreadyRunning,
     NotAFrame,
-    ProtocolMismatch,
     RelayError,
     ShareFault,
     ShareState,
@@ -34,11 +33,12 @@ from relay.link import Link, hello
 from relay.looking import Lookout
 from relay.measured import Measured, fitting_profile, measured_of, refuse_unsafe
 from relay.names import AnyName
-from relay.pairing import keys_of, pairing_problem, with_keys
-from relay.places import folder_and_bell, machine_of
-from relay.profile import PROTOCOL, Profile
+from relay.opening import Opening
+from relay.pairing import pairing_problem, with_keys
+from relay.places import folder_and_bell
+from relay.profile import Profile
 from relay.quarantine import Quarantine
-from relay.state import State, default_state_folder
+from relay.state import State
 from relay.tidying import MAX_REFUSE, REFUSE_SECONDS, Refuse
 
 _LOG: Final = logging.getLogger(__name__)
@@ -56,6 +56,7 @@ class SideDriver:
         self._folder, self.bell = folder_and_bell(settings, self.clock)
         self._inbox: deque[Any] = deque()
         self._share = Assurance(self._folder)
+        self._opening = Opening(settings, self._folder, self._share, self.clock)
         self._state: State | None = None
         self._link: Link | None = None
         self._lookout = Lookout(self.profile)
@@ -112,6 +113,8 @@ class SideDriver:
             return "stuck", "a call on the share does not come back"
         if self._usurped is not None:
             return "foreign", self._usurped
+        if self._refusal is not None:
+            return "stuck", str(self._refusal)
         return self._health.state, self._health.detail
 
     def heard_seconds(self) -> float | None:
@@ -232,22 +235,19 @@ class SideDriver:
 
     def _open(self, now: float) -> bool:
         try:
-            beacon = self._share.first()
-            self._folder.prepare()
+            found = self._opening.step(now, self.profile.presence_seconds)
         except (ShareFault, NotAFrame) as error:
             self._down(error if isinstance(error, ShareFault) else ShareFault("lost", str(error)), now, on_write=False)
             self._opened.set()
             return False
-        if not beacon.speaks(PROTOCOL):
-            raise ProtocolMismatch(f"link {beacon.name} speaks protocols {beacon.protocol}, this side {PROTOCOL}")
-        folder = self._settings.state_dir or default_state_folder()
-        machine = machine_of(self._settings)
-        state = State(folder, beacon, self._settings.side, self._settings.durability, self.clock, machine)
-        self._share.beacon, self._state = beacon, state
+        finally:
+            self._state = self._opening.state
+        if found is None:
+            return False
+        beacon, state = found.beacon, found.state
         self._intake.quarantine = Quarantine(state.folder)
         self._fit_to(measured_of(state.folder))
-        keys = keys_of(state, beacon.link, self._settings.side, self._settings.key_file)
-        me = with_keys(state.begin_life(beacon, self._settings.side, self.ids), keys)
+        me = with_keys(state.begin_life(beacon, self._settings.side, self.ids), found.keys)
         link = Link(me, state.peer(), self.profile, now)
         self._health.worked(now, on_write=False)
         self._refuse.add(leftovers(self._folder, me))
@@ -267,10 +267,9 @@ class SideDriver:
         if link is None or state is None or link.peer.epoch is not None or self._exchange.requests_open():
             return
         _LOG.warning("nobody was ever heard on the link opened at the start; opening the one that is here now")
-        state.close()
         self._link = self._state = None
         self._refuse.clear()
-        self._share.forget()
+        self._opening.leave()
 
     def _begin_above(self, link: Link, state: State, known: int) -> None:
         """The peer has seen a greater life of this side, whose clock was ahead then: below it nobody listens."""
