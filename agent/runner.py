@@ -361,8 +361,7 @@ class Runner:
 
     def _block(self, error: EnvironmentBlocked) -> float:
         pause = max(FIRST_PROBE, error.wait_seconds)
-        blocked = _Blocked(error.outcome, str(error), self._clock.monotonic(), pause)
-        self._blocked = blocked
+        self._blocked = blocked = _Blocked(error.outcome, str(error), self._clock.monotonic(), pause)
         self._tell(Event("blocked", str(error)))
         self._heartbeat()
         return self._clock.monotonic() + blocked.pause
@@ -376,7 +375,10 @@ class Runner:
             self._names.forget()
             self._site = None
         delivery = self._journal.memory.delivery
-        # A call of the command that waits for it: every request sent counts (G-48).
+        # A call of the command that waits for it: every request sent counts (G-48), the first one keeps its gap (P3).
+        first = delivery if self._journal.memory.calls == 0 else None
+        if first and (allowed := self._pacer.allowed_at(self._gap(self._today or first))) > self._clock.monotonic():
+            return allowed
         found = self._jira.send(MYSELF, command_id=delivery.id if delivery else None)
         if found.outcome is Outcome.OK:
             minutes = (self._clock.monotonic() - blocked.since) / 60

@@ -179,11 +179,14 @@ class People:
                 if created:
                     key = chance.choice(created)
                     world.witness.deleted.add(key)
+                    world.witness.taken_away.add(key)
                     self.edit(action="delete", key=key)
                 return bool(created)
             case "person moves":
                 if created:
-                    self.edit(action="move", key=chance.choice(created), project="BOREAL")
+                    key = chance.choice(created)
+                    world.witness.taken_away.add(key)
+                    self.edit(action="move", key=key, project="BOREAL")
                 return bool(created)
         raise AssertionError(kind)
 

@@ -24,7 +24,8 @@ KNOWN_SECONDS: Final = 1.0  # one round trip to the hub may pass between its las
 
 
 def p1_one_issue_per_wish(world: "World", root: Incarnation) -> str | None:
-    created = world.witness.created[root]
+    # A person who deletes or moves the issue of a command that is over, and whose hub is then restored, wants it anew.
+    created = [key for key in world.witness.created[root] if key not in world.witness.taken_away]
     return f"{created} were created for the wish of command {root[0]}" if len(created) > 1 else None
 
 
@@ -150,7 +151,8 @@ def p11_one_command_in_flight_and_in_order(
     if event["to_status"] != "claimed":
         return None
     database = world.database()
-    claimed = database.execute("SELECT count(*) FROM command WHERE status = 'claimed'").fetchone()[0]
+    # What was claimed before a restoring stays so, on hold, while the mirror is refreshed: no agent has it in hand.
+    claimed = database.execute("SELECT count(*) FROM command WHERE status = 'claimed' AND held = 0").fetchone()[0]
     if claimed > 1:
         return f"{claimed} commands are in flight"
     earlier = database.execute(

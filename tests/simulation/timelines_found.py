@@ -2,6 +2,7 @@
 
 import sqlite3
 
+from agent.serve import names_cache
 from tests.simulation.timelines import HOUR, World, created, fields, issue, must, timeline
 
 
@@ -244,6 +245,19 @@ def p12_a_link_that_was_heard_on_is_waited_for_whatever_stands_in_its_place(worl
     world.share.other_device["agent"] = False
     world.until(second, "done")
     must(world.agent.client.status().life == life, "another life was begun")
+    world.settle()
+
+
+@timeline()
+def p03_a_probe_for_a_command_that_has_not_called_yet_keeps_its_gap(world: World) -> None:
+    first, second, _ = world.people.apply(fields(), fields("AURORA-1534"))
+    world.until(first, "done")
+    world.run_until(lambda: world.status(second) == "claimed")
+    names_cache(world.agent.journal_path).unlink()
+    world.agent.stop()
+    world.weather.ordered.append("refused")
+    world.agent.start()
+    world.until(second, "done", seconds=HOUR)
     world.settle()
 
 
