@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from hub.api.context import Context, InContext, shown
+from hub.api.people_routes import After, Limit
 from hub.errors import Refusal, Said
 from hub.service.service import Backups
 
@@ -14,10 +15,12 @@ router = APIRouter(prefix="/api/v1/backups", tags=["backups"])
 
 
 @router.get("")
-async def backups(context: InContext) -> Response:
-    """Every copy, the newest first."""
+async def backups(context: InContext, limit: Limit = 50, after: After = None) -> Response:
+    """The copies, the newest first; the cursor is the name of the last one of a page."""
     copies = await context.call(_backups(context).copies)
-    return shown({"items": await context.call(lambda: [_view(path) for path in copies if path.exists()])})
+    names = [path for path in copies if after is None or path.name < after]
+    items = await context.call(lambda: [_view(path) for path in names[:limit] if path.exists()])
+    return shown({"items": items, "cursor": names[limit - 1].name if len(names) > limit else None})
 
 
 @router.post("", status_code=201)

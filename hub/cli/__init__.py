@@ -8,7 +8,7 @@ import typer
 from hub.cli import approving  # noqa: F401  # adds its command to the group of batches
 from hub.cli.agents import agent_app
 from hub.cli.applying import apply
-from hub.cli.batches import batch_app, command_app, watch
+from hub.cli.batches import batch_app, command_app, retry, watch
 from hub.cli.importing import import_folder
 from hub.cli.issues import issue_app, note_app, refresh
 from hub.cli.keeping import backup, migrate, restore
@@ -54,7 +54,10 @@ def start(
     context.obj = Session(home, url, link)
 
 
-for command in (init, serve, doctor, plan, apply, status, watch, refresh, pause, resume, backup, restore, migrate):
+for command in (
+    *(init, serve, doctor, plan, apply, status, watch, retry, refresh, pause, resume),
+    *(backup, restore, migrate),
+):
     app.command(command.__name__)(command)
 app.command("import")(import_folder)
 for group, name in (

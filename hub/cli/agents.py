@@ -1,5 +1,6 @@
 """`agent …`: the machine beside Jira, as far as the hub has a say in it."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -8,7 +9,9 @@ from hub.cli.exits import CONFLICT, USAGE, Stop
 from hub.cli.output import show_answer, show_fields, show_note
 from hub.cli.session import AsJson, login_name, session
 
-agent_app = typer.Typer(help="The agent of the link: show, adopt, pair.", no_args_is_help=True, rich_markup_mode=None)
+agent_app = typer.Typer(
+    help="The agent of the link: show, adopt, pair, bundle.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @agent_app.command("show")
@@ -32,6 +35,28 @@ def agent_adopt(context: typer.Context, *, as_json: AsJson = False) -> None:
     with session(context).connect() as hub:
         answer = hub.send("POST", "/adopt", {"author": login_name()})
     show_answer(answer, lambda _: show_note("The next agent that asks for work holds the link"), as_json=as_json)
+
+
+@agent_app.command("bundle")
+def agent_bundle(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where the wheel goes; else this folder.")] = Path(),
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Pack the release that runs here into one wheel, to be carried to the agent's machine."""
+    from hub.bundling import make_bundle
+
+    try:
+        made = make_bundle(folder)
+    except OSError as error:
+        raise Stop(f"{error.filename or folder}: {error.strerror}", hint="name another folder") from error
+    document = {"wheel": str(made.path), "version": made.version, "sha256": made.sha256}
+    show_answer(document, show_fields, as_json=as_json)
+    show_note(f"On the agent's machine: jira-agent upgrade {made.path.name} --sha256 {made.sha256}")
+    show_note(
+        f"The first time, with the wheels it depends on: pip install --no-index --find-links DIR {made.path.name}"
+    )
 
 
 @agent_app.command("pair")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hub.cli.exits import NOT_FOUND, Stop
+from hub.cli.exits import NOT_FOUND, USAGE, Stop
 from hub.cli.output import duration, one_line, show_answer, show_fields, show_line, show_note, show_table, status_text
 from hub.cli.session import AsJson, login_name, session
 from hub.cli.summing_up import outcome, subject
@@ -203,6 +203,27 @@ def command_retry(
     with session(context).connect() as hub:
         answer = hub.send("POST", f"/commands/{command}/retry", {"author": author or login_name()})
     show_answer(answer, _show_batch, as_json=as_json)
+
+
+def retry(
+    context: typer.Context,
+    command: Annotated[
+        int | None, typer.Argument(metavar="[COMMAND]", help="Number of the command.", min=1, max=2**53)
+    ] = None,
+    *,
+    batch: Annotated[
+        int | None, typer.Option("--batch", help="All that failed in this batch.", min=1, max=2**53)
+    ] = None,
+    author: Author = None,
+    as_json: AsJson = False,
+) -> None:
+    """Wish what failed again: one command, or with --batch all of a batch, in a new batch."""
+    if command is not None and batch is None:
+        command_retry(context, command, author=author, as_json=as_json)
+    elif batch is not None and command is None:
+        batch_retry(context, batch, author=author, as_json=as_json)
+    else:
+        raise Stop("name either a command or a --batch", hint="jira-hub retry 42", code=USAGE)
 
 
 def _show_command(command: Any) -> None:

@@ -19,7 +19,7 @@ def backup(
 ) -> None:
     """Copy the database while it is in use; 30 copies are kept."""
     with session(context).connect() as hub:
-        answer = hub.get("/backups") if listing else hub.send("POST", "/backups", {})
+        answer = hub.get("/backups", limit=1000) if listing else hub.send("POST", "/backups", {})
     show_answer(answer, _show_copies if listing else lambda made: show_line(made["path"]), as_json=as_json)
 
 

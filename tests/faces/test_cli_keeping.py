@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from typer.testing import CliRunner
 
@@ -71,9 +72,26 @@ def test_backups_are_made_listed_and_rotated(tmp_path: Path) -> None:
         for _ in range(KEEP):
             copies.make("batch-1")
         listed = run_at(hub.address, tmp_path, "backup", "--list")["items"]
+        token = (tmp_path / "token").read_text().strip()
+        pages = backups_by_pages(hub.address, token, 7)
+    assert pages == [item["name"] for item in listed]
     assert len(listed) == KEEP
     assert listed[0]["made_at"] > listed[-1]["made_at"]
     assert not any(Path(path).exists() for path in made)
+
+
+def backups_by_pages(address: str, token: str, limit: int) -> list[str]:
+    names: list[str] = []
+    cursor = None
+    with httpx2.Client(headers={"authorization": f"Bearer {token}"}, trust_env=False) as people:
+        while True:
+            wanted = {"limit": limit} | ({"cursor": cursor} if cursor else {})
+            page = people.get(f"{address}/api/v1/backups", params=wanted).json()
+            assert len(page["items"]) <= limit
+            names += [item["name"] for item in page["items"]]
+            cursor = page["cursor"]
+            if cursor is None:
+                return names
 
 
 def run_at(address: str, home: Path, *arguments: str) -> Any:

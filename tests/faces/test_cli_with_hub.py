@@ -167,6 +167,9 @@ def test_waiting_for_a_batch_in_which_something_fails_ends_with_1(hub: RunningHu
     assert "Срок в прошлом" in result.stderr
     retry = answered(hub, "batch", "retry", "1")
     assert retry["commands"][0]["retry_of"] == 1
+    for wish in (("retry", "1"), ("retry", "--batch", "1")):
+        assert answered(hub, *wish)["commands"][0]["retry_of"] == 1
+    assert run(hub, "retry").exit_code == run(hub, "retry", "1", "--batch", "1").exit_code == 2
 
 
 def test_apply_waits_when_it_is_asked_to(hub: RunningHub, tmp_path: Path) -> None:
