@@ -26,7 +26,7 @@ def leftovers(folder: Folder, me: Me) -> list[str]:
         if parsed is None:
             continue
         try:
-            frame = _own_frame(folder.read_own(name, MAX_FRAME_BYTES), parsed, me)
+            frame = own_frame(folder, parsed, me)
         except (FrameGone, FrameUnfit, NotAFrame, ShareFault):
             continue
         if (frame.link, frame.sender) == (me.link, me.side) and frame.life < me.life:
@@ -36,24 +36,31 @@ def leftovers(folder: Folder, me: Me) -> list[str]:
 
 def usurper(folder: Folder, me: Me, epoch: str) -> str:
     """Who else is this side now, as its own frames tell."""
-    since = ""
+    life = None
     for name in folder.own():
         parsed = frame_name(name)
         if parsed is None or parsed.epoch != epoch:
             continue
         try:
-            life = _own_frame(folder.read_own(name, MAX_FRAME_BYTES), parsed, me).life
+            life = own_frame(folder, parsed, me).life
         except (FrameGone, FrameUnfit, NotAFrame):
             continue
-        # A life is counted from the clock of the machine where it began.
-        since = f" since {datetime.fromtimestamp(life, UTC).isoformat(timespec='seconds')}"
+    return f"{another(me, epoch, life)}: stop one of them, and start the other anew"
+
+
+def another(me: Me, epoch: str, life: int | None) -> str:
+    """The process whose epoch this is, and since when, where that is known."""
+    # A life is counted from the clock of the machine where it began.
+    since = "" if life is None else f" since {datetime.fromtimestamp(life, UTC).isoformat(timespec='seconds')}"
     return (
         f"another process is the {me.side} side of this link{since} (epoch {epoch}), with a memory of its own, "
-        "perhaps on another machine: stop one of them, and start the other anew"
+        "perhaps on another machine"
     )
 
 
-def _own_frame(data: bytes, name: AnyName, me: Me) -> Frame:
+def own_frame(folder: Folder, name: AnyName, me: Me) -> Frame:
+    """A frame in this side's own folder. Raises `FrameGone`, `FrameUnfit`, `NotAFrame`, `ShareFault`."""
+    data = folder.read_own(str(name), MAX_FRAME_BYTES)
     try:
         return frame_from(data, name, me.key)
     except NotAFrame:

@@ -33,6 +33,9 @@ class Profile:
     offline_seconds: float = 90.0
     """Three heartbeats: a peer silent for longer counts as offline."""
 
+    presence_seconds: float = 3.0
+    """Where files lie that this side's memory knows nothing of: it begins when nobody adds to them for so long."""
+
     window: int = 16
     queue_messages: int = 4_096
     queue_bytes: int = 128 << 20

@@ -22,6 +22,7 @@ from relay.profile import Durability
 _DATASYNC: Final = getattr(os, "fdatasync", os.fsync)
 KEPT_SECONDS: Final = 30 * 86_400  # ids and replies; a caller may come back after a long holiday
 KEPT_NEWEST: Final = 1_000
+KEPT_EPOCHS: Final = 16  # more than ever have files in the folder
 _REQUEST: Final = TypeAdapter(RequestHead)
 _REPLY: Final = TypeAdapter(ReplyHead)
 _SCHEMA: Final = """
@@ -132,6 +133,7 @@ class State:
         life = max(self.life() + 1, int(self._clock.wall()), above + 1)
         me = Me(beacon.link, side, ids.new_id()[:12], life)
         self._remember("life", str(life))
+        self._remember("epochs", " ".join([*self.epochs()[1 - KEPT_EPOCHS :], me.epoch]))
         old = self._clock.wall() - KEPT_SECONDS
         # Rows stand in the order they came: no index by age, which each request and each reply would pay for.
         young = "SELECT rowid FROM served WHERE at >= ? ORDER BY rowid LIMIT 1"
@@ -143,6 +145,10 @@ class State:
         self._write("DELETE FROM asked WHERE at < ?", (old,))
         self.sync()
         return me
+
+    def epochs(self) -> list[str]:
+        """The last lives of this memory, oldest first."""
+        return (self._recalled("epochs") or "").split()
 
     def paired(self) -> str | None:
         """The fingerprint of the key this side was paired with, once and for ever."""
