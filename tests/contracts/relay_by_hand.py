@@ -92,7 +92,7 @@ class Hands:
 
     def __init__(self, root: Path, profile: Profile | None = None) -> None:
         self.clock, self.ids, self.share = HandClock(), CountedIds(), MemoryShare(ids=CountedIds())
-        self.profile = profile or Profile()
+        self.profile = profile or Profile(presence_seconds=0.0)
         self._root = root
         self.begin_server()
         self.begin_client()

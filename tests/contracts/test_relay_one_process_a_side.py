@@ -16,7 +16,7 @@ from tests.contracts.relay_by_hand import Hands
 from tests.contracts.test_relay_exchange import until
 from tests.rules.test_relay_link import LINK, parcel
 
-QUICK = Profile(resend_seconds=0.2, retry_seconds=0.05, ack_late_seconds=0.05)
+QUICK = Profile(resend_seconds=0.2, retry_seconds=0.05, ack_late_seconds=0.05, presence_seconds=0.2)
 
 
 def test_of_two_servers_with_memories_of_their_own_the_first_ends_and_names_the_second(tmp_path: Path) -> None:
