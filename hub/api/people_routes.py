@@ -187,6 +187,11 @@ async def status(request: Request, context: InContext, link: OnLink) -> Response
     served: Served | None = request.app.state.served
     found = await context.call(context.service.status, link)
     relay = None if served is None else served.relay_of(link)
+    seen_over = relay or {}
+    found["agent"] |= {
+        "relay_latency_seconds": seen_over.get("latency_seconds"),
+        "share_profile": seen_over.get("share_profile"),
+    }
     return shown({**found, "relay": relay, "links": [link] if served is None else list(served.relays)})
 
 

@@ -25,8 +25,11 @@ def agent_show(context: typer.Context, *, as_json: AsJson = False) -> None:
 def _show_agent(agent: Any) -> None:
     from hub.cli.watching import agent_state
 
-    rest = {name: value for name, value in agent.items() if name not in ("online", "redelivered")}
-    show_fields({"agent": agent_state(agent), **rest, "redelivered": len(agent["redelivered"]) or None})
+    told = {"agent": agent_state(agent), **{name: value for name, value in agent.items() if name != "online"}}
+    told["redelivered"] = len(agent["redelivered"]) or None
+    profile = {name: value for name, value in (agent["share_profile"] or {}).items() if value is not None}
+    told["share_profile"] = ", ".join(f"{name} {value}" for name, value in profile.items())
+    show_fields(told)
 
 
 @agent_app.command("adopt")

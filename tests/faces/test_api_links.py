@@ -123,9 +123,12 @@ def test_what_one_link_shows_is_none_of_the_other(hub: SmallHub, agents: Clients
 
 
 def test_the_only_link_need_not_be_named_and_of_several_one_must_be(hub: SmallHub) -> None:
-    with people_of(hub, Served({"far": lambda: {"share": "ok"}}, "far")) as people:
+    relay = {"share": "ok", "latency_seconds": 0.25, "share_profile": {"file_system": "fuse.sshfs"}}
+    with people_of(hub, Served({"far": lambda: relay}, "far")) as people:
         status = people.get("/api/v1/status").json()
-        assert (status["link"], status["links"], status["relay"]) == ("far", ["far"], {"share": "ok"})
+        assert status["agent"]["relay_latency_seconds"] == 0.25
+        assert status["agent"]["share_profile"]["file_system"] == "fuse.sshfs"
+        assert (status["link"], status["links"], status["relay"]) == ("far", ["far"], relay)
     with people_of(hub, Served({"east": dict, "south": dict}, None)) as people:
         refused = people.get("/api/v1/status")
         assert (refused.status_code, refused.json()["field"]) == (422, "link")
