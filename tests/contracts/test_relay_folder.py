@@ -59,17 +59,29 @@ def on_disk(root: Path) -> Share:
         link.rmdir()
         away.rename(link)
 
+    return Share(hub, agent, lose, find, swap_of(link), litter_of(link))
+
+
+def swap_of(link: Path) -> Callable[[], None]:
+    """Puts another link's beacon into the folder, and ours back again."""
     others = [beacon_bytes("f" * 32, "main"), (link / "link.json").read_bytes()]
+    fresh = link.parent / "fresh"
 
     def swap() -> None:
-        (root / "fresh").write_bytes(others[0])
-        (root / "fresh").rename(link / "link.json")
+        fresh.write_bytes(others[0])
+        fresh.rename(link / "link.json")
         others.reverse()
+
+    return swap
+
+
+def litter_of(link: Path) -> Callable[[str, bytes], None]:
+    """Leaves a file where the hub looks."""
 
     def litter(name: str, data: bytes) -> None:
         (link / "to-hub" / name).write_bytes(data)
 
-    return Share(hub, agent, lose, find, swap, litter)
+    return litter
 
 
 def in_memory(share: MemoryShare) -> Share:

@@ -63,7 +63,8 @@ def share(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[test_relay
             (backing / "away").rename(backing / "main")
             mount.mount()
 
-        yield test_relay_folder.Share(hub, agent, lose, find)
+        swap, litter = test_relay_folder.swap_of(backing / "main"), test_relay_folder.litter_of(backing / "main")
+        yield test_relay_folder.Share(hub, agent, lose, find, swap, litter)
 
 
 @pytest.fixture(params=KINDS)

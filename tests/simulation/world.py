@@ -61,6 +61,7 @@ class World:
         self.ids = SimulatedIds(seed)
         self.settle_seconds = self.plan.settle
         self.profile = Profile(
+            presence_seconds=0.0,  # a second process shall get as far as it can
             visibility_seconds=self.plan.latency,
             scan_first_seconds=self.plan.first_scan,
             scan_limit_seconds=self.plan.scan_limit,
