@@ -165,6 +165,10 @@ def _runner(
             look_again=config.access_again,
         )
         typer.echo(f"started: {config.jira_url}, {config.project}, {config.folder}")
+        share = client.status()
+        if share.share != "ok":
+            todo = "mount it; `jira-hub init` on the other side makes the link"
+            typer.echo(f"the share is {share.share}: {share.detail}: {todo}; waiting for it", err=True)
         yield runner, printer
 
 

@@ -5,7 +5,9 @@ Secrets come from the environment or from a file that only its owner may read; n
 
 import base64
 import os
+import re
 import stat
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -28,7 +30,8 @@ from agent.recovery import MAX_CLAIMS
 from agent.site import Direction, EpicMode, Wanted
 from protocol.commands import COMMAND_TYPES, CommandType
 
-HOME_VARIABLE: Final = "JIRA_AGENT_HOME"
+_PREFIX: Final = "JIRA_AGENT_"
+HOME_VARIABLE: Final = f"{_PREFIX}HOME"
 CONFIG_NAME: Final = "agent.toml"
 _ID: Final = r"^[A-Za-z0-9_]{1,100}$"
 FieldId = Annotated[str, StringConstraints(pattern=_ID)]
@@ -69,9 +72,7 @@ class EpicLink(BaseModel):
 class AgentConfig(BaseSettings):
     """Every setting, its default, and what it is for."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="JIRA_AGENT_", env_nested_delimiter="__", extra="forbid", secrets_dir=None
-    )
+    model_config = SettingsConfigDict(env_prefix=_PREFIX, env_nested_delimiter="__", extra="forbid", secrets_dir=None)
 
     jira_url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s?#@]+$")] = Field(
         description="address of Jira, with its context path"
@@ -213,6 +214,7 @@ def config_file() -> Path:
 
 def load(**flags: Any) -> AgentConfig:
     """The configuration of file, environment and those flags that were given; raises `ConfigFault`."""
+    _refuse_unknown_variables()
     try:
         return AgentConfig(**{name: value for name, value in flags.items() if value is not None})
     except ValidationError as error:
@@ -225,28 +227,44 @@ def load(**flags: Any) -> AgentConfig:
         raise ConfigFault(f"{config_file()}: {error}") from error
 
 
+def _refuse_unknown_variables() -> None:
+    """A misspelt variable would be passed over in silence, and its setting would keep what it was meant to change."""
+    known = [HOME_VARIABLE, *(f"{_PREFIX}{name.upper()}" for name in AgentConfig.model_fields)]
+    for name in sorted(os.environ):
+        if name.startswith(_PREFIX) and name.partition("__")[0] not in known:
+            raise ConfigFault(f"the variable {name}: there is no such setting{_nearest(name, known)}")
+
+
 def _told(fault: ErrorDetails) -> str:
     """One fault of the configuration in words; a name that is none is answered with the nearest that is one."""
     place = ".".join(str(part) for part in fault["loc"]) or "configuration"
     if fault["type"] != "extra_forbidden":
-        return f"{place}: {fault['msg']}"
-    near = get_close_matches(place, AgentConfig.model_fields, n=1) if len(fault["loc"]) == 1 else []
-    return f"{place}: there is no such setting" + (f", did you mean {near[0]}?" if near else "")
+        of_variable = f" (or {_PREFIX}{place.upper()})" if f"{_PREFIX}{place.upper()}" in os.environ else ""
+        return f"{place}{of_variable}: {fault['msg']}"
+    known = list(AgentConfig.model_fields) if len(fault["loc"]) == 1 else []
+    return f"{place}: there is no such setting{_nearest(place, known)}"
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, known, n=1)
+    return f", did you mean {near[0]}?" if near else ""
 
 
 def _secret(path: Path | None) -> str:
     if path is None:
         raise ConfigFault("no way into Jira: set JIRA_AGENT_TOKEN, or token_file, or user and JIRA_AGENT_PASSWORD")
+    write_it = f"write the token into {path}, chmod 600"
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        raise ConfigFault(f"token_file {path}: {error.strerror}") from error
-    with os.fdopen(file, encoding="utf-8") as opened:
+        raise ConfigFault(f"token_file {path}: {error.strerror}; {write_it}", write_it) from error
+    with os.fdopen(file, encoding="utf-8", errors="replace") as opened:
         about = os.fstat(opened.fileno())
         if not stat.S_ISREG(about.st_mode) or about.st_mode & 0o077:
             todo = f"chmod 600 {path}"
             raise ConfigFault(f"token_file {path} must be a plain file only its owner can read: {todo}", todo)
         token = opened.read(10_000).strip()
-    if not token:
-        raise ConfigFault(f"token_file {path} is empty")
+    if not re.fullmatch(r"[!-~]+", token):  # it goes into a header as it is
+        what = "holds something else than one token" if token else "is empty"
+        raise ConfigFault(f"token_file {path} {what}; {write_it}", write_it)
     return token

@@ -155,10 +155,12 @@ def test_the_command_prints_json_and_ends_with_1_on_a_failure(
     ("spoil", "todo"),
     [
         (lambda token: token.chmod(0o640), "chmod 600 {token}"),
-        (lambda token: token.unlink(), "set the token"),
-        (lambda token: token.write_text(""), "set the token"),
+        (lambda token: token.unlink(), "write the token into {token}, chmod 600"),
+        (lambda token: token.write_text(""), "write the token into {token}, chmod 600"),
+        (lambda token: token.write_bytes(b"\xff\xfe"), "write the token into {token}, chmod 600"),
+        (lambda token: token.write_text("two\nlines"), "write the token into {token}, chmod 600"),
     ],
-    ids=["readable by others", "missing", "empty"],
+    ids=["readable by others", "missing", "empty", "no text", "no token"],
 )
 def test_without_a_usable_token_the_advice_fits_and_the_probes_of_jira_are_listed_as_skipped(
     home: Path, jira: Probed, spoil: Callable[[Path], None], todo: str
@@ -172,6 +174,13 @@ def test_without_a_usable_token_the_advice_fits_and_the_probes_of_jira_are_liste
 
 
 # --- configuration
+
+
+def test_a_misspelt_variable_gets_the_nearest_right_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JIRA_AGENT_PROJCT", "BOREAS")
+    result = CliRunner().invoke(app, ["status", "--json"])
+    assert (result.exit_code, json.loads(result.stdout)["code"]) == (1, "failure")
+    assert "JIRA_AGENT_PROJCT: there is no such setting, did you mean JIRA_AGENT_PROJECT?" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["run", "check", "status", "journal", "collect"])
