@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hub.errors import Refusal, Said
 from hub.restoring import Epochs
 from hub.service.answers import Answer, store, stored
-from hub.service.delivering import BackupFirst, Copy, Delivered, Terms, next_out
+from hub.service.delivering import FROM_THE_START, BackupFirst, Copy, Delivered, Terms, next_out
 from hub.service.settings import LinkSettings, link_settings
 from hub.store.connection import Row, Transaction
 from protocol.messages import AgentState, ClaimRequest
@@ -46,6 +46,7 @@ def claim(
     transaction: Transaction, link: str, request: ClaimRequest, look: Look, epochs: Epochs
 ) -> Answer | BackupFirst | Withdrawn | KeepWaiting | Refusal:
     """One look. A `Refusal` is answered after the commit, for the agent's status is kept with it."""
+    transaction.ahead("due", link=link, **FROM_THE_START)
     before = stored(transaction, link, look.request_key)
     if not look.wanted():
         return Withdrawn()

@@ -22,7 +22,7 @@ from protocol.errors import NO_REPORT
 MAX_LOOKS: Final = (
     10_000  # each look ends a command or passes one; a batch of skipped dependants is walked in one claim
 )
-_START: Final = {"batch_id": 0, "seq": -1}
+FROM_THE_START: Final = {"batch_id": 0, "seq": -1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Terms:
 def next_out(transaction: Transaction, terms: Terms) -> Delivered | BackupFirst | None:
     """Hand out what is due by `hub.picking`, ending on the way what can no longer be delivered."""
     link = terms.link
-    position: dict[str, Any] = dict(_START)
+    position: dict[str, Any] = dict(FROM_THE_START)
     for _ in range(MAX_LOOKS):
         due = transaction.all("due", link=link, **position)
         claimed = [row for row in due if row["status"] == "claimed"]
@@ -85,7 +85,7 @@ def next_out(transaction: Transaction, terms: Terms) -> Delivered | BackupFirst 
                 out = _first_delivery(transaction, terms, queued)
                 if out is not None:
                     return out
-                position = {name: queued[name] for name in _START}
+                position = {name: queued[name] for name in FROM_THE_START}
     return None
 
 

@@ -94,6 +94,11 @@ class Transaction:
     def many(self, statement: str, rows: Sequence[Mapping[str, Any]]) -> None:
         self._live().executemany(self._statements[statement], rows)
 
+    def ahead(self, statement: str, **values: Any) -> None:
+        """This is asked for soon, before anything is written: where a round trip costs, the next question takes it
+        along. A file answers at once.
+        """
+
     def newest(self, statement: str) -> Row:
         """The newest ids, of a statement without parameters; nobody else makes any until the end."""
         row = self.one(statement)

@@ -104,21 +104,27 @@ class PostgresTransaction(Transaction):
     Writes wait for the next read or for the end, and go out with it: a round trip costs more than a statement.
     """
 
-    __slots__ = ("_announced", "_begun", "_session", "_waiting")
+    __slots__ = ("_ahead", "_announced", "_begun", "_known", "_session", "_waiting")
 
     def __init__(self, session: _Session, now: str, beginning: Sequence[bytes]) -> None:
         super().__init__(session.connection, now)
         self._session = session
         self._waiting = [*beginning]
         self._begun = self._announced = False
+        self._ahead: bytes | None = None
+        self._known: dict[bytes, list[Row]] = {}
 
     def one(self, statement: str, **values: Any) -> Row | None:
-        row: Row | None = self._answer(self._session.call(statement, values)).fetchone()
-        return row
+        rows = self.all(statement, **values)
+        return rows[0] if rows else None
 
     def all(self, statement: str, **values: Any) -> list[Row]:
-        rows: list[Row] = [*self._answer(self._session.call(statement, values)).fetchall()]
-        return rows
+        call = self._session.call(statement, values)
+        known = self._known.pop(call, None)
+        return self._asked(call) if known is None else known
+
+    def ahead(self, statement: str, **values: Any) -> None:
+        self._ahead = self._session.call(statement, values)
 
     def run(self, statement: str, **values: Any) -> None:
         self._later(self._session.call(statement, values))
@@ -140,19 +146,26 @@ class PostgresTransaction(Transaction):
         if self._announced:
             self._later(f"NOTIFY {_CHANNEL};".encode())
         if self._begun:
-            self._answer(b"COMMIT;")
+            self._session.send([*self._taken(), b"COMMIT;"])
 
     def _later(self, call: bytes) -> None:
         self._live()
         self._begun = True
+        self._known.clear()  # it may be otherwise afterwards
         self._waiting.append(call)
         if len(self._waiting) >= _MOST_WAITING:
             self._session.send(self._taken())
 
-    def _answer(self, call: bytes) -> psycopg.Cursor[dict[str, Any]]:
+    def _asked(self, call: bytes) -> list[Row]:
         self._live()
         self._begun = True
-        return self._session.send([*self._taken(), call])
+        ahead, self._ahead = self._ahead, None
+        if ahead is None or ahead == call:
+            return [*self._session.send([*self._taken(), call]).fetchall()]
+        cursor = self._session.send([*self._taken(), call, ahead])
+        self._known[ahead] = [*cursor.fetchall()]
+        cursor.set_result(-2)
+        return [*cursor.fetchall()]
 
     def _taken(self) -> list[bytes]:
         waiting, self._waiting = self._waiting, []
