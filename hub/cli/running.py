@@ -34,7 +34,7 @@ def init(
 
     given = {
         "share": share and str(share.expanduser().absolute()),
-        "link": link,
+        "link": link or session(context).link,
         "port": port,
         "project": project,
         "link_types": link_type or None,
@@ -69,6 +69,8 @@ def serve(
     gc.disable()  # until the hub serves: an import leaves no garbage, and looking for it takes an eighth of the start
     from hub.serve import serve_hub
 
+    if session(context).link is not None:
+        raise Stop("one hub serves all its links", hint="leave --link out, or give each its own home", code=USAGE)
     serve_hub(session(context).home, port=port, log_format=log_format)
 
 

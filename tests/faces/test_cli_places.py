@@ -116,6 +116,9 @@ def test_a_link_of_this_home_is_named_before_the_command(place: Path) -> None:
     result = run("--link", "secnod", "agent", "pair", home=home)
     assert (result.exit_code, "did you mean second?" in result.stderr) == (2, True)
     assert run("--link", "second", "agent", "pair", home=home).exit_code == 0
+    assert run("--link", "second", "serve", home=home).exit_code == 2
+    assert run("--link", "third", "init", home=home).exit_code == 0
+    assert [link.name for link in settings_of(home).served] == ["main", "second", "third"]
     assert [path.parent.name[:7] for path in (home / "relay").rglob("*") if path.is_file()] == ["second-"]
 
 
