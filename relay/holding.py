@@ -34,7 +34,12 @@ class Hold:
             self._lock.acquire()
         except Timeout as error:
             raise AlreadyRunning(f"the {side} side of this link is held by {_told(self._holder)}") from error
-        who = {"pid": os.getpid(), "host": platform.node(), "since": _moment(clock.wall()), "memory": str(memory.absolute())}
+        who = {
+            "pid": os.getpid(),
+            "host": platform.node(),
+            "since": _moment(clock.wall()),
+            "memory": str(memory.absolute()),
+        }
         self._holder.write_text(json.dumps(who) + "\n", encoding="utf-8")
 
     def release(self, *, force: bool = False) -> None:
