@@ -15,7 +15,7 @@ from agent.ports import Hub, Jira, Journal
 from agent.records import Intent, Step
 from agent.recovery import made_key
 from agent.site import Site
-from agent.writes import CreateIssue, DeleteLink, Write, request_of, said
+from agent.writes import CREATION, CreateIssue, DeleteLink, Write, request_of, said
 from protocol.messages import Delivery
 from relay.ports import Clock
 
@@ -253,10 +253,12 @@ class Work:
         )
 
     def wait_settled(self) -> None:
-        """Wait until the unsettled write has happened or never will."""
+        """Wait until the unsettled write has happened or never will, and the search index shows an issue it made."""
         if self.unsettled is not None:
             window = max(self._rules.gap_seconds, self._rules.settle_seconds)
-            self._pacer.wait_settled(self.unsettled, window)
+            # A creation may be as late as one window, and the index that has to show it lag behind it by another.
+            windows = 2 if self.unsettled.write == CREATION else 1
+            self._pacer.wait_settled(self.unsettled, windows * window)
 
     def wait_once_more(self) -> None:
         """One settle window from now: for an index that does not live yet."""

@@ -59,21 +59,32 @@ def test_no_write_is_ever_executed_twice(command_type: str, fault: str, tmp_path
         assert [(one["method"], one["path"]) for one in world.written()] == writes
 
 
-def test_a_post_that_outlives_its_timeout_makes_no_second_issue(world: AgentWorld) -> None:
-    """H2: the answer is lost and the effect comes 100 s later; the settle window waits for it."""
+@pytest.mark.parametrize(("late_seconds", "index_lag_seconds"), [(60.0, 0.0), (100.0, 100.0)])
+def test_a_post_that_outlives_its_timeout_makes_no_second_issue(
+    world: AgentWorld, late_seconds: float, index_lag_seconds: float
+) -> None:
+    """H2: the answer is lost and the effect comes later, and the index shows it later still (H1)."""
+    inner, pass_time = world.wire.inner.handle_request, world.clock.sleep
     late: list[httpx2.Request] = []
-    inner = world.wire.inner.handle_request
 
     def slow(request: httpx2.Request) -> httpx2.Response:
         if request.method == "POST" and request.url.path.endswith("/issue") and not late:
             late.append(request)
             raise httpx2.ReadTimeout("slow", request=request)
-        if late and len(late) == 1 and world.clock.monotonic() - started > 60:
-            late.append(request)
-            inner(late[0])
         return inner(request)
 
+    def sleep(seconds: float) -> None:
+        until_it_lands = started + late_seconds - world.clock.monotonic()
+        if len(late) == 1 and seconds >= until_it_lands:
+            pass_time(until_it_lands)
+            inner(late[0])
+            late.append(late[0])
+            seconds -= until_it_lands
+        pass_time(seconds)
+
     world.wire.inner.handle_request = slow  # type: ignore[method-assign]
+    world.clock.sleep = sleep  # type: ignore[method-assign]
+    world.switch(index_lag_seconds=index_lag_seconds)
     world.queue.gaps["ensure_issue"] = 5.0
     started = world.clock.monotonic()
     report = world.report_of("ensure_issue", temp_key="new:1", summary="Медленная", identity="jh:a:40")
