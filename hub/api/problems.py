@@ -60,7 +60,10 @@ def install(app: FastAPI) -> None:
         # A full disk, a locked file: the operator's matter, and the caller may come again.
         _log.error("the database refuses: %s", error)
         text = Said(f"the database refuses: {error}", f"база данных недоступна: {error}")
-        return refused(Refusal("unavailable", text), request)
+        hint = Said(
+            "look at the hub's disk and database: jira-hub doctor", "проверьте диск и базу данных: jira-hub doctor"
+        )
+        return refused(Refusal("unavailable", text, hint=hint), request)
 
     app.add_exception_handler(Refusal, on_refusal)
     app.add_exception_handler(RequestValidationError, on_validation)

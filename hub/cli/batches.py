@@ -55,7 +55,7 @@ def announce(batch: Any) -> None:
     number, title, count = batch["id"], one_line(batch["title"], 80), len(batch["commands"])
     time_needed = duration(batch["estimate_seconds"])
     show_note(
-        f"Batch {number} «{title}» by {batch['author']}: {count} commands, at least {time_needed}. "
+        f"Batch {number} «{title}» by {batch['author']}: {count} command{'s' * (count != 1)}, at least {time_needed}. "
         f"Follow it with: jira-hub watch {number}"
     )
 

@@ -18,6 +18,8 @@ class Refused(Stop):
     """The hub answered with a Problem (`protocol.errors`)."""
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
+        if status == 401:  # the hub advises programs; here the token comes from the home
+            problem = {**problem, "hint": "this home's token is another hub's: name the right --home, or --url"}
         what = str(problem.get("detail") or problem.get("title") or f"the hub refused with {status}")
         super().__init__(
             what, hint=problem.get("hint"), code=BY_STATUS.get(status, FAILURE), document={**problem, "status": status}

@@ -178,6 +178,7 @@ def test_a_full_disk_is_one_clear_line_and_nothing_accepted_is_lost() -> None:
         refused = hub.people.post("/api/v1/batches", json=body)
         assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
         assert refused.json()["detail"] == "the database refuses: database or disk is full"
+        assert "jira-hub doctor" in refused.json()["hint"]
         assert hub.claim()["batch_id"] == first["id"]
         connection.execute("PRAGMA max_page_count = 1000000")
         assert hub.people.post("/api/v1/batches", json=body).status_code == 201

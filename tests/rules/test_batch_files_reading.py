@@ -178,3 +178,13 @@ def test_both_parsers_of_yaml_see_the_same(text: str, monkeypatch: pytest.Monkey
     slow = yaml_batch(text)
     assert (slow.commands, slow.positions) == (fast.commands, fast.positions)
     assert len(slow.findings) == len(fast.findings)
+
+
+def test_a_misspelt_column_of_types_gets_the_right_name_once_and_not_a_fault_for_every_row() -> None:
+    (found,) = read_batch_file(b"key,tpe,summary\nA-1,ensure_fields,x\nA-2,ensure_fields,y\n", "csv").findings
+    assert (found.position.line, found.position.column, found.what) == (
+        1,
+        5,
+        "unknown name tpe, and no column is named type",
+    )
+    assert found.hint == "did you mean type?"

@@ -6,6 +6,7 @@ spreadsheets in Russian write it, `;`. Which parameters are lists is read from t
 
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Final
 
 from hub.cli.reading.shapes import parameter_kinds
@@ -18,11 +19,16 @@ _FLAGS: Final = {"true": True, "yes": True, "false": False, "no": False}
 
 
 def csv_tree(text: str) -> tuple[Node | None, tuple[Finding, ...]]:
-    """The list of commands and what was refused; `None` for an empty file. Raises `Unreadable` on a broken quote."""
+    """The list of commands and what was refused; `None` for an empty file.
+
+    Raises `Unreadable` on a broken quote, and where no column tells the commands' types.
+    """
     rows = table_rows(text)
     header = next(rows, None)
     if header is None:
         return None, ()
+    if not any(name.value == "type" for name in header):
+        raise Unreadable(_typeless(header))
     findings: list[Finding] = []
     commands: list[Node] = []
     for row in rows:
@@ -60,6 +66,16 @@ def table_rows(text: str) -> Iterator[list[Scalar]]:
         if any(each.value for each in cells):
             yield cells
         cells, at, line, line_start = [], end.end(), line + 1, end.end()
+
+
+def _typeless(header: list[Scalar]) -> Finding:
+    near = get_close_matches("type", [str(name.value) for name in header], n=1)
+    if not near:
+        return Finding(
+            header[0].position, "no column is named type", "name the parameters in the first row, type first"
+        )
+    at = next(name.position for name in header if name.value == near[0])
+    return Finding(at, f"unknown name {near[0]}, and no column is named type", "did you mean type?")
 
 
 def _command(header: list[Scalar], row: list[Scalar]) -> Mapping:
