@@ -121,7 +121,7 @@ class AgentConfig(BaseSettings):
     gap_floors: dict[CommandType, Seconds] = Field(default={}, description="the same by command type")
     read_gap: Seconds = Field(default=2.0, description="gap before the agent's own readings at the start")
     gap_between_reads: Seconds = Field(default=0.0, description="gap between the readings of one command")
-    settle_seconds: Seconds = Field(default=120.0, description="how long a lost write may still take effect")
+    settle_seconds: Seconds = Field(default=120.0, description="how late a lost write may happen, the index show it")
     claim_wait_seconds: Annotated[int, Field(ge=0, le=120)] = Field(default=25, description="long poll of a claim")
     commands_a_day: Annotated[int, Field(ge=1, le=MAX_CLAIMS)] | None = Field(
         default=None, description="most commands taken in 24 hours, whatever the hub has; no limit if left out"
