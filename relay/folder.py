@@ -17,6 +17,7 @@ from relay.clock import SystemIds
 from relay.errors import FrameGone, FrameUnfit, LinkExists, NotAFrame, ShareFault, ShareState
 from relay.frames import PEER_OF, Side
 from relay.ignoring import ignore_temporary
+from relay.names import frame_name
 from relay.ports import Clock, Ids
 
 T = TypeVar("T")
@@ -84,6 +85,7 @@ class LocalFolder:
         self._clock = clock
         self._looked: tuple[int, int, int, int] | None = None
         self._free_until = -math.inf
+        self._temporary_cleared = False
 
     def beacon(self) -> bytes:
         with _faults("beacon"):
@@ -123,6 +125,7 @@ class LocalFolder:
     def publish(self, name: str, data: bytes, *, durable: bool) -> None:
         temporary, final = f"{self.outbox}/.tmp/{name}", f"{self.outbox}/{name}"
         self._must_have_room(name)
+        self._clear_temporary()
         try:
             self._write_temporary(temporary, data, durable=durable)
             self._patiently(lambda: os.rename(temporary, final))  # noqa: PTH104 - hot path: a Path costs more than the call
@@ -140,6 +143,16 @@ class LocalFolder:
         except OSError as error:
             if error.errno not in _GONE:
                 raise _fault(error, f"deleting {name}") from error
+
+    def _clear_temporary(self) -> None:
+        """What power cuts have left of frames half written, once: the next ones have other names."""
+        if self._temporary_cleared:
+            return
+        self._temporary_cleared = True
+        with contextlib.suppress(OSError):
+            for name in os.listdir(f"{self.outbox}/.tmp"):  # noqa: PTH208 - names are wanted, not paths
+                if frame_name(name) is not None:
+                    os.unlink(f"{self.outbox}/.tmp/{name}")  # noqa: PTH108 - as below
 
     def _must_have_room(self, name: str) -> None:
         """A disk that is full to the brim leaves half a file; asked once a second, and each time while it is full."""

@@ -283,6 +283,16 @@ def test_no_temporary_file_is_left_in_the_watched_folder_or_after_a_failure(link
     assert LocalFolder(link, "hub").read("0123456789ab-00000002-00.json", 10) == b"y"
 
 
+def test_what_a_power_cut_left_half_written_goes_with_the_next_lifes_first_frame(link: Path) -> None:
+    temporary, others = link / "to-hub" / ".tmp", link / "to-agent" / ".tmp"
+    for place in (temporary, others):
+        (place / "0123456789ab-00000007-00.json").write_bytes(b"half of it")
+    (temporary / "a person's notes").write_bytes(b"x")
+    LocalFolder(link, "agent", SystemClock()).publish("ba9876543210-00000001-00.json", b"x", durable=False)
+    assert [path.name for path in temporary.iterdir()] == ["a person's notes"]
+    assert len(list(others.iterdir())) == 1, "the other side's are its own"
+
+
 def test_what_bears_a_frames_name_and_is_no_plain_file_neither_blocks_nor_is_read(link: Path) -> None:
     inbox, hub = link / "to-hub", LocalFolder(link, "hub")
     secret = link.parent / "secret"
