@@ -125,6 +125,7 @@ def load_settings(home: Path | None = None, **given: Any) -> HubSettings:
     """The settings of a home; `given` (flags, None for those not given) win. Raises `Unready` in one line."""
     folder = (home or Path(os.environ.get(f"{_PREFIX}HOME") or DEFAULT_HOME)).expanduser().absolute()
     file = folder / "settings.toml"
+    _refuse_unknown_variables()
 
     class _OfHome(HubSettings):
         @classmethod
@@ -160,6 +161,14 @@ def token_of(settings: HubSettings, ids: Ids) -> str:
         token = f"{ids.new_id()}{ids.new_id()}"
         stream.write(f"{token}\n")
     return token
+
+
+def _refuse_unknown_variables() -> None:
+    """A misspelt variable would be passed over in silence, and its setting would keep what it was meant to change."""
+    known = [f"{_PREFIX}{name.upper()}" for name in (*HubSettings.model_fields, "url")]  # the url is for commands alone
+    for name in sorted(os.environ):
+        if name.startswith(_PREFIX) and name.partition("__")[0] not in known:
+            raise Unready(f"the variable {name}: there is no such setting; {nearest_name(name, known)}")
 
 
 def _fault(file: Path, found: dict[str, Any]) -> str:

@@ -99,16 +99,18 @@ class _Watch:
 
     def agent_line(self) -> str:
         silent = self._clock.monotonic() - self._heard_at
-        return f"hub silent for {duration(silent)}" if silent > 2 * _POLL_SECONDS else agent_state(self.agent)
+        return (
+            f"hub silent for {duration(silent)}" if silent > 2 * _POLL_SECONDS else f"agent {agent_state(self.agent)}"
+        )
 
 
 def agent_state(agent: Mapping[str, Any]) -> str:
     """The agent in a few words."""
     if not agent.get("last_seen_at"):
-        return "agent not seen yet"
+        return "not seen yet"
     if not agent.get("online"):
-        return f"agent offline since {agent['last_seen_at']}"
-    return f"agent blocked: {agent['blocked']}" if agent.get("blocked") else "agent online"
+        return f"offline since {agent['last_seen_at']}"
+    return f"blocked: {agent['blocked']}" if agent.get("blocked") else "online"
 
 
 class _Lines:

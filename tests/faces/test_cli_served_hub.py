@@ -70,7 +70,7 @@ def test_a_batch_waits_in_a_served_hub_until_an_agent_comes(home: Path, serving:
     batch = json.loads(run(home, "apply", DEMO, "--json").stdout)
     assert len(batch["commands"]) == 15
     told = run(home, "watch", "--timeout", "0.2", code=5).stderr
-    assert "agent not seen yet" in told
+    assert "not seen yet" in told
     assert json.loads(run(home, "status", "--json").stdout)["counts"]["queued"] == 15
 
 

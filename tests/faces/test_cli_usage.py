@@ -201,3 +201,9 @@ def test_a_home_that_cannot_be_made_is_one_line_and_exit_1(tmp_path: Path, comma
     assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
     assert str(tmp_path / "file") in result.stderr
     assert "Errno" not in result.stderr
+
+
+def test_a_misspelt_variable_gets_the_nearest_right_one(tmp_path: Path) -> None:
+    result = run("status", home=tmp_path, JIRA_HUB_PRT="9001")
+    assert result.exit_code == 2
+    assert "JIRA_HUB_PRT: there is no such setting; did you mean JIRA_HUB_PORT?" in result.stderr

@@ -1,6 +1,7 @@
 """`jira-hub` against the real hub: its whole API on a loopback port, its real store in a file."""
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -189,7 +190,7 @@ def test_status_tells_queue_agent_and_mirror_and_checks_the_agent(hub: RunningHu
     result = run(hub, "status", "--check")
     assert result.exit_code == 5
     assert "2 queued" in result.stdout
-    assert "agent not seen yet" in result.stdout
+    assert re.search("^agent +not seen yet$", result.stdout, re.MULTILINE)
     agent(hub.service, well, commands=2).run()
     assert run(hub, "status", "--check").exit_code == 0
     assert answered(hub, "status")["counts"]["done"] == 2
@@ -316,3 +317,10 @@ def test_a_wrong_token_is_told_and_is_a_plain_failure(hub: RunningHub) -> None:
     result = run(hub, "status")
     assert result.exit_code == 1
     assert "token" in result.stderr
+
+
+def test_the_token_of_another_home_says_that_the_home_or_the_address_is_the_wrong_one(hub: RunningHub) -> None:
+    (hub.home / "token").write_text("0" * 64)
+    result = run(hub, "status")
+    assert result.exit_code == 1
+    assert "name the right --home, or --url" in result.stderr
