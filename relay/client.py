@@ -187,11 +187,11 @@ class ClientExchange:
     def prepare(self, now: float) -> bool:
         if now < self._save_by:
             return False
-        self._save(everything=False, now=now)
-        self._state.sync()  # whoever resumes relies on it
+        if self._save(everything=False, now=now):
+            self._state.sync()  # whoever resumes relies on it; what is forgotten of the peer comes twice, and is known
         return True
 
-    def _save(self, *, everything: bool, now: float) -> None:
+    def _save(self, *, everything: bool, now: float) -> bool:
         due = [one for one, (_, at) in self._unsaved.items() if everything or at + SAVE_AFTER_SECONDS <= now + 0.001]
         for request_id in due:
             request, _ = self._unsaved.pop(request_id)
@@ -207,6 +207,7 @@ class ClientExchange:
             self._peer_moved = False
         soonest = min((at for _, at in self._unsaved.values()), default=math.inf)
         self._save_by = soonest + SAVE_AFTER_SECONDS
+        return bool(due)
 
     def settle(self) -> None:
         """Callers are woken at once, not after a commit: see above."""

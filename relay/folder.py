@@ -14,7 +14,7 @@ from tenacity import RetryError, Retrying, retry_if_exception, stop_after_attemp
 
 from relay.beacon import BEACON_LIMIT, BEACON_NAME, NAME_PATTERN, Beacon, beacon_bytes, beacon_from
 from relay.clock import SystemIds
-from relay.errors import FrameGone, FrameUnfit, LinkExists, NotAFrame, ShareFault, ShareState
+from relay.errors import FrameGone, FrameUnfit, LinkExists, NotAFrame, RelayError, ShareFault, ShareState
 from relay.frames import PEER_OF, Side
 from relay.ignoring import ignore_temporary
 from relay.names import frame_name
@@ -122,16 +122,19 @@ class LocalFolder:
     def read_own(self, name: str, limit: int) -> bytes:
         return self._content(f"{self.outbox}/{name}", limit)
 
-    def publish(self, name: str, data: bytes, *, durable: bool) -> None:
+    def publish(self, name: str, data: bytes, *, durable: bool, first: Callable[[], None] = lambda: None) -> None:
         temporary, final = f"{self.outbox}/.tmp/{name}", f"{self.outbox}/{name}"
         self._must_have_room(name)
         self._clear_temporary()
         try:
             self._write_temporary(temporary, data, durable=durable)
+            first()
             self._patiently(lambda: os.rename(temporary, final))  # noqa: PTH104 - hot path: a Path costs more than the call
-        except OSError as error:
+        except (OSError, RelayError) as error:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)  # noqa: PTH108 - as below
+            if isinstance(error, RelayError):  # what had to be done `first`, and not here
+                raise
             # Only the rename touches the final name; the temporary one is ours alone and may be used again.
             raise _fault(error, f"publishing {name}", name_used=not isinstance(error, FileNotFoundError)) from error
         if durable:

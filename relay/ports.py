@@ -1,5 +1,6 @@
 """The ports every package shares: time and chance. Their adapters stand in `relay/clock.py`."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -77,8 +78,11 @@ class Folder(Protocol):
         """The content of a file this side wrote; raises as `read` does."""
         ...
 
-    def publish(self, name: str, data: bytes, *, durable: bool) -> None:
-        """Make `data` appear under the fresh `name`, whole or not at all; `durable`: after a power cut too."""
+    def publish(self, name: str, data: bytes, *, durable: bool, first: Callable[[], None] = ...) -> None:
+        """Make `data` appear under the fresh `name`, whole or not at all; `durable`: after a power cut too.
+
+        `first` is called before it appears; what it raises hinders that.
+        """
         ...
 
     def delete(self, name: str) -> None:

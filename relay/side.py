@@ -380,14 +380,14 @@ class SideDriver:
             now = self.clock.monotonic()
             due = link.outgoing(now, self.clock.wall(), requests_open=self._exchange.requests_open())
             if due:
-                state.sync()  # nothing is told that the death of this machine could undo
+                synced = state.begin_sync()  # nothing is told that the death of this machine could undo
                 self._refuse.add(link.take_refuse())
                 self._refuse.delete(keep=self.profile.window - link.in_flight)  # the folder holds one window at most
             for publication in due:
                 self._share.assure()
                 durable = self._settings.durability == "full"
                 try:
-                    self._folder.publish(str(publication.name), publication.data, durable=durable)
+                    self._folder.publish(str(publication.name), publication.data, durable=durable, first=synced)
                 except ShareFault as fault:
                     link.failed(publication, name_used=fault.name_used)
                     raise

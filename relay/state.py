@@ -2,7 +2,8 @@
 
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,7 +12,7 @@ from pydantic import TypeAdapter
 
 from relay.answering import Known, Stage
 from relay.beacon import Beacon
-from relay.errors import AlreadyRunning, UnsafeState
+from relay.errors import AlreadyRunning, StateUnusable, UnsafeState
 from relay.frames import Message, ReplyHead, RequestHead, Side
 from relay.holding import Hold
 from relay.link import Me, Peer
@@ -91,6 +92,7 @@ class State:
         # NORMAL syncs whatever keeps the base whole; `sync` adds what FULL does at each commit, where it is needed.
         self._db.execute(f"PRAGMA synchronous={'NORMAL' if self._syncs else 'OFF'}")
         self._db.executescript(_SCHEMA)
+        self._syncer = ThreadPoolExecutor(1, f"relay-{side}-sync")  # its thread is there only once it is needed
         self._open = self._unsynced = False
         self._peer = Peer()
 
@@ -100,6 +102,7 @@ class State:
             self.commit()
         finally:
             self._db.close()
+            self._syncer.shutdown()
             if self._machine_lock is not None:
                 self._machine_lock.release()
             self._lock.release()
@@ -112,15 +115,27 @@ class State:
             self._unsynced = self._syncs
 
     def sync(self) -> None:
-        """What was committed outlives this machine too."""
+        """Everything until now outlives this machine too."""
         self.commit()
-        if self._unsynced:
-            descriptor = os.open(self.folder / "state.sqlite-wal", os.O_RDWR)
+        self.begin_sync()()
+
+    def begin_sync(self) -> Callable[[], None]:
+        """Let what was committed outlive this machine too; what is returned waits until it does.
+
+        Where the disk is slow, another file may be synced meanwhile at no further cost.
+        """
+        if not self._unsynced:
+            return lambda: None
+        syncing = self._syncer.submit(_datasync, self.folder / "state.sqlite-wal")
+
+        def synced() -> None:
             try:
-                _DATASYNC(descriptor)
-            finally:
-                os.close(descriptor)
+                syncing.result()
+            except OSError as fault:
+                raise StateUnusable.because(fault) from fault
             self._unsynced = False
+
+        return synced
 
     # --- lives
 
@@ -315,6 +330,14 @@ class State:
         except AlreadyRunning:
             self._lock.release()
             raise
+
+
+def _datasync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        _DATASYNC(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _refuse_remote(folder: Path) -> None:

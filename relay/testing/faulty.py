@@ -169,7 +169,7 @@ class FaultyView(MemoryView):
         data = super().read(name, limit) if not shown.returns else shown.data
         return shown.spoilt if shown.spoilt is not None and now < shown.whole else data
 
-    def publish(self, name: str, data: bytes, *, durable: bool) -> None:
+    def publish(self, name: str, data: bytes, *, durable: bool, first: Callable[[], None] = lambda: None) -> None:
         now = self.share.clock.monotonic()
         fault = self.share.strike(self.side, "publishing")
         if fault is not None and (state := _REFUSALS.get(fault.kind)) is not None:
@@ -177,6 +177,7 @@ class FaultyView(MemoryView):
         self._must_be_writable(name)
         if now < self._refuses[0]:
             raise ShareFault(self._refuses[1], f"{name}: told so by the test")
+        first()
         if self._empty and now < self._away_until:
             return  # a dead mount takes what is written, and keeps it from everybody
         habits, pace, reader = self.share.habits, self.share.pace, PEER_OF[self.side]

@@ -94,8 +94,9 @@ class MemoryView:
             raise FrameUnfit(name)
         return data
 
-    def publish(self, name: str, data: bytes, *, durable: bool) -> None:
+    def publish(self, name: str, data: bytes, *, durable: bool, first: Callable[[], None] = lambda: None) -> None:
         self._must_be_writable(name)
+        first()
         self.share.appear(PEER_OF[self.side], name, data)
 
     def delete(self, name: str) -> None:

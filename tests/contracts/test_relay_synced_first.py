@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from relay import Client, Reply, Request, Server, create_link
-from relay.folder import LocalFolder
 
 
 def test_a_reply_is_published_only_after_the_memory_of_it_is_synced(
@@ -14,24 +13,23 @@ def test_a_reply_is_published_only_after_the_memory_of_it_is_synced(
 ) -> None:
     link, order = tmp_path / "main", []
     create_link(link, "main")
-    sync, publish = os.fdatasync, LocalFolder.publish
+    sync, rename = os.fdatasync, os.rename
 
     def noting_sync(descriptor: int) -> None:
         sync(descriptor)
         order.append("synced " + os.path.realpath(f"/proc/self/fd/{descriptor}").split("/")[-2][:8])
 
-    def noting_publish(self: LocalFolder, name: str, data: bytes, *, durable: bool) -> None:
-        assert durable
-        if b'"kind":"reply"' in data:
+    def noting_rename(source: str, target: str) -> None:
+        if b'"kind":"reply"' in Path(source).read_bytes():
             order.append("reply")
-        publish(self, name, data, durable=durable)
+        rename(source, target)
 
     def answer(request: Request) -> Reply:
         order.append("handler")
         return Reply(200, {}, request.body)
 
     monkeypatch.setattr("relay.state._DATASYNC", noting_sync)
-    monkeypatch.setattr(LocalFolder, "publish", noting_publish)
+    monkeypatch.setattr("relay.folder.os.rename", noting_rename)
     with Server(link, answer, state_dir=tmp_path), Client(link, state_dir=tmp_path) as client:
         for _ in range(3):
             order.clear()

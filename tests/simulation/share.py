@@ -182,9 +182,10 @@ class SimulatedView(MemoryView):
         self.last_read = (name, data)
         return data
 
-    def publish(self, name: str, data: bytes, *, durable: bool) -> None:
+    def publish(self, name: str, data: bytes, *, durable: bool, first: Callable[[], None] = lambda: None) -> None:
         self._process.point("publish before")
         self._must_be_writable(name)
+        first()
         if self.share.other_device[self.side]:
             return  # swallowed: nobody reads there
         assert name not in self.share.files[PEER_OF[self.side]], f"the name {name} was used while it is in the folder"
