@@ -71,7 +71,12 @@ def lasting(what: str) -> bool:
     return what.startswith(("journal", "fsync", "http"))
 
 
-def executed(kind: str, *deaths: int, before: Callable[[World], None] = lambda _: None) -> int:
+def executed(
+    kind: str,
+    *deaths: int,
+    before: Callable[[World], None] = lambda _: None,
+    while_dead: Callable[[World], None] | None = None,
+) -> int:
     """One command of this kind, the agent killed at these points; how many points it passed."""
     with world_folder() as folder, quiet():
         world = World(folder, 1, CALM)
@@ -79,6 +84,10 @@ def executed(kind: str, *deaths: int, before: Callable[[World], None] = lambda _
         before(world)
         killer = Deaths(world, "agent", lasting, deaths)
         command = world.people.apply(COMMANDS[kind])[0]
+        if while_dead is not None and deaths:
+            world._images = [world.hub.backup()]
+            harm = while_dead  # as an event of its own, once the dead are buried
+            world.when(lambda: world.agent.process is None, lambda: world.time.at(world.time.now, lambda: harm(world)))
         world.until(command, *TERMINAL)
         passed = killer.passed
         assert world.status(command) == "done", (kind, deaths, world.command(command)["error"])
@@ -119,6 +128,32 @@ def test_a_creation_survives_every_point_under_lag_and_wrong_clocks(
     for point in range(0, points, STRIDE):
         executed("ensure_issue", point, before=before)
     covered("T4", len(range(0, points, STRIDE)), of=points)
+
+
+def the_journal_is_lost(world: World) -> None:
+    world.agent.lose_journal()
+
+
+def the_hub_is_restored(world: World) -> None:
+    """To where the command was queued and nobody had claimed it."""
+    world.hub.stop()
+    world.restore_database()
+    world.start_later(world.hub)
+
+
+@pytest.mark.part("T4")
+@pytest.mark.parametrize("while_dead", [the_journal_is_lost, the_hub_is_restored])
+@pytest.mark.parametrize("kind", sorted(COMMANDS))
+def test_a_death_at_every_point_with_a_loss_besides_does_nothing_twice(
+    kind: str, while_dead: Callable[[World], None], covered: Covered
+) -> None:
+    points = executed(kind)
+    # What makes something is killed at each point; what only sets it so, at every fifth: it costs minutes otherwise.
+    makes = kind in ("ensure_issue", "ensure_comment")
+    chosen = range(0, points, STRIDE if makes else max(STRIDE, 5))
+    for point in chosen:
+        executed(kind, point, while_dead=while_dead)
+    covered("T4", len(chosen), of=points if makes else None)
 
 
 @pytest.mark.part("T4")
