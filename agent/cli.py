@@ -173,11 +173,16 @@ def _runner(
 
 
 def _way_to(access: Access) -> "Callable[[], httpx2.BaseTransport]":
-    """The network, when Jira is first asked. A corporate CA file that is none is told at once, before any command."""
-    if access.ca_file is not None:
+    """The network, when Jira is first asked. What is wrong with a CA file or a proxy is told at once."""
+    if access.ca_file is not None or access.proxy is not None:
         from agent.jira import network
 
-        made = network(access)
+        try:
+            made = network(access)
+        except (OSError, ValueError) as error:
+            # A proxy's address may hold a password, and its text is in a ValueError.
+            said = f"ca_file {access.ca_file}: {error}" if isinstance(error, OSError) else "proxy: no http:// address"
+            _end(f"{said}; correct it in {config_file()}")
         return lambda: made
 
     def later() -> "httpx2.BaseTransport":

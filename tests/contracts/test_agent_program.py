@@ -102,6 +102,18 @@ def test_run_once_does_one_command_and_ends(machine: Place) -> None:
     assert "ensure_fields AURORA-1533 done (2 calls), next call not before" in done.stdout
 
 
+@pytest.mark.parametrize("setting", ["ca_file", "proxy"])
+def test_a_way_to_jira_that_is_none_is_told_before_anything_is_claimed(machine: Place, setting: str) -> None:
+    """A start that failed with a command in hand would count as one of the three it may end the agent."""
+    machine.queue.add("ensure_fields", **FIELDS)
+    machine.configure(f'{setting} = "{machine.home}/token"')
+    with machine.serving():
+        done = machine.ran("run", "--once")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.stderr.startswith(setting) and len(done.stderr.splitlines()) == 1, done.stderr
+    assert [one["status"] for one in machine.queue.commands] == ["queued"]
+
+
 def test_run_once_with_an_empty_queue_ends_too(machine: Place) -> None:
     with machine.serving():
         assert machine.ran("run", "--once").returncode == 0
