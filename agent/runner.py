@@ -375,9 +375,9 @@ class Runner:
             self._names.forget()
             self._site = None
         delivery = self._journal.memory.delivery
-        # A call of the command that waits for it: every request sent counts (G-48), the first one keeps its gap (P3).
-        first = delivery if self._journal.memory.calls == 0 else None
-        if first and (allowed := self._pacer.allowed_at(self._gap(self._today or first))) > self._clock.monotonic():
+        # A call of the command that waits for it: every request sent counts (G-48), and its gap is kept (P3).
+        allowed = self._pacer.allowed_at(self._gap(self._today or delivery)) if delivery else 0.0
+        if allowed > self._clock.monotonic():
             return allowed
         found = self._jira.send(MYSELF, command_id=delivery.id if delivery else None)
         if found.outcome is Outcome.OK:

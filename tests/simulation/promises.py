@@ -155,6 +155,8 @@ def p11_one_command_in_flight_and_in_order(
     claimed = database.execute("SELECT count(*) FROM command WHERE status = 'claimed' AND held = 0").fetchone()[0]
     if claimed > 1:
         return f"{claimed} commands are in flight"
+    if event["from_status"] == "claimed":
+        return None  # in flight before what a person approved or resumed meanwhile: it goes on
     earlier = database.execute(
         "SELECT id FROM command WHERE status = 'queued' AND held = 0 AND (batch_id, seq) < (?, ?)"
         " AND (needs IS NULL OR needs = '') LIMIT 1",
