@@ -148,10 +148,11 @@ class AsyncServer:
             await asyncio.to_thread(self._server.stop)
 
     async def serve_forever(self) -> None:
-        """Serve until the task is cancelled."""
+        """Serve until the task is cancelled. Raises what `Server.serve_forever` does."""
         await self.start()
+        assert self._server is not None
         try:
-            await asyncio.Event().wait()
+            await asyncio.to_thread(self._server.wait)
         finally:
             await self.stop()
 

@@ -351,6 +351,10 @@ class Server:
         Raises `AlreadyRunning` when another process has become this side of the link.
         """
         self.start()
+        self.wait()
+
+    def wait(self) -> None:
+        """Return once the server has ended. Raises what has ended it, unless that was `stop`."""
         self._ended.wait()
         if (refusal := self._driver.refusal) is not None:
             raise refusal

@@ -1,5 +1,6 @@
 """One process a side: a second one on the machine is refused at its start, one elsewhere is found by its epoch."""
 
+import asyncio
 import os
 import shutil
 import threading
@@ -9,14 +10,25 @@ from typing import Any
 
 import pytest
 
-from relay import AlreadyRunning, Client, Profile, Reply, Request, Server, ShareUnavailable, create_link
+from relay import (
+    AlreadyRunning,
+    AsyncClient,
+    AsyncServer,
+    Client,
+    Profile,
+    Reply,
+    Request,
+    Server,
+    ShareUnavailable,
+    create_link,
+)
 from relay.frames import frame_from
 from relay.link import Link, Me, Peer
 from tests.contracts.relay_by_hand import Hands
 from tests.contracts.test_relay_exchange import until
 from tests.rules.test_relay_link import LINK, parcel
 
-QUICK = Profile(resend_seconds=0.2, retry_seconds=0.05, ack_late_seconds=0.05, presence_seconds=0.2)
+QUICK = Profile(resend_seconds=0.2, retry_seconds=0.05, ack_late_seconds=0.05, presence_seconds=0.0)
 
 
 def test_of_two_servers_with_memories_of_their_own_the_first_ends_and_names_the_second(tmp_path: Path) -> None:
@@ -171,6 +183,8 @@ def test_the_first_of_two_servers_stops_serving_and_says_why(
     serving.start()
     with Client(link, state_dir=tmp_path / "c", profile=QUICK) as client:
         assert client.call("GET", "/", request_id="r-1").json() == "first"
+        # A memory that knows nothing would take what still lies there.
+        until(lambda: all("-ack-" in path.name for path in (link / "to-hub").glob("*.json")))
         elsewhere()
         with Server(link, handler_of("second"), state_dir=tmp_path / "two", profile=QUICK):
             until(lambda: client.call("GET", "/").json() == "second")
@@ -181,6 +195,28 @@ def test_the_first_of_two_servers_stops_serving_and_says_why(
     serving.join(10)
     first.stop()
     assert [line for line in ran if line.endswith(("r-1", "r-2"))] == ["first r-1", "second r-2"]
+
+
+def test_a_server_on_asyncio_that_another_has_replaced_ends_too_and_is_cancelled_as_before(
+    link: Path, tmp_path: Path, elsewhere: Callable[[], None]
+) -> None:
+    async def serve() -> None:
+        first = AsyncServer(link, echo, state_dir=tmp_path / "one", profile=QUICK)
+        serving = asyncio.create_task(first.serve_forever())
+        async with AsyncClient(link, state_dir=tmp_path / "c", profile=QUICK) as client:
+            await client.call("GET", "/")
+            elsewhere()
+            second = AsyncServer(link, echo, state_dir=tmp_path / "two", profile=QUICK)
+            going_on = asyncio.create_task(second.serve_forever())
+            while not serving.done():
+                await client.call("GET", "/")
+            with pytest.raises(AlreadyRunning, match="another process is the hub side"):
+                await serving
+            going_on.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asyncio.wait_for(going_on, 10)
+
+    asyncio.run(serve())
 
 
 def test_callers_of_the_first_of_two_clients_learn_of_the_second(
