@@ -32,10 +32,10 @@ WHERE issue_text MATCH :grams AND :match IS NOT NULL AND issue_text.rowid > :aft
 ORDER BY issue_text.rowid LIMIT :limit;
 
 -- Words of one or two letters alone: no index holds them, but they are in so much that a page is full soon.
--- The plus keeps the walk on the ids: by link and key all issues would have to be sorted first.
+-- The walk is over the index of the names, in the order of the ids; a row itself is read only where a name fits.
 -- name: issues_with_letters(link, glob, globs, status, type, priority, assignee, epic, sprint, label, state, after, limit)
 SELECT * FROM issue
-WHERE +link = :link AND id > :after AND (key || ' ' || coalesce(summary, '')) GLOB :glob
+WHERE link = :link AND id > :after AND (summary GLOB :glob OR key GLOB :glob)
   AND (:status IS NULL OR status = :status) AND (:type IS NULL OR issue_type = :type)
   AND (:priority IS NULL OR priority = :priority) AND (:assignee IS NULL OR assignee = :assignee)
   AND (:epic IS NULL OR epic_key = :epic) AND (:sprint IS NULL OR sprint = :sprint)

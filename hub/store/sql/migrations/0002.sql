@@ -149,5 +149,7 @@ BEGIN
   INSERT INTO issue_text (rowid, key, summary, description) VALUES (NEW.id, NEW.key, NEW.summary, NEW.description);
 END;
 INSERT INTO issue_text (issue_text) VALUES ('rebuild');
+-- One or two letters are in no index of words: they are looked for in these, a tenth of the table to read.
+CREATE INDEX issue_named ON issue (link, id, key, summary);
 
 UPDATE setting SET value = '2' WHERE link = 'main' AND key = 'schema_version';
