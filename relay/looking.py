@@ -18,6 +18,8 @@ UNWHOLE_SECONDS: Final = 30.0
 # takes up to a third of the time: on a share without events that is what the next message waits for.
 EAGER_LOOKS: Final = 6
 EAGER_COST_FACTOR: Final = 2.0
+# Where events tell of most, looks would come before many of them, and they would never prove reliable.
+EVENTS_TELL: Final = 0.8
 DEAR_LISTING_SECONDS: Final = 0.005
 MAX_DOUBTS: Final = 1_000
 
@@ -85,10 +87,10 @@ class Lookout:
 
     def _begin_anew(self) -> None:
         self._gap = self._first_gap()
-        self._eager = 0 if self.meter.trusted else EAGER_LOOKS
+        self._eager = 0 if self.meter.share >= EVENTS_TELL else EAGER_LOOKS
 
     def _first_gap(self) -> float:
-        return ANNOUNCED_FIRST_SECONDS if self.meter.trusted else self._profile.scan_first_seconds
+        return ANNOUNCED_FIRST_SECONDS if self.meter.share >= EVENTS_TELL else self._profile.scan_first_seconds
 
 
 @dataclass(slots=True)
