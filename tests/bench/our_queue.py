@@ -6,6 +6,7 @@ from hashlib import md5
 from pathlib import Path
 from typing import Any, Final
 
+from hub.mark import MarkFile
 from hub.service import Service
 from hub.service.plans import PlanWish
 from hub.store.connection import AnyDatabase, Database
@@ -21,9 +22,9 @@ WISH: Final = {"type": "ensure_fields", **json.loads(COMMAND)}
 class OurCycle:
     """A batch of one command, its claim and its report; each under an idempotency key, as the agent sends them."""
 
-    def __init__(self, database: AnyDatabase) -> None:
-        self._database = database
-        self._service = Service(database, clock=SystemClock(), ids=SystemIds())
+    def __init__(self, database: AnyDatabase, mark: Path) -> None:
+        self._database, self._marks = database, MarkFile(mark)
+        self._service = Service(database, clock=SystemClock(), ids=SystemIds(), marks=self._marks)
         self._key = 0
 
     def _next_key(self) -> str:
@@ -49,6 +50,7 @@ class OurCycle:
 
     def close(self) -> None:
         self._database.close()
+        self._marks.close()
 
 
 class OurQueue(OurCycle):
@@ -56,7 +58,7 @@ class OurQueue(OurCycle):
 
     def __init__(self, root: Path, durable: Durable) -> None:
         self._path = root / "hub.sqlite"
-        super().__init__(Database(self._path, synchronous=durable))
+        super().__init__(Database(self._path, synchronous=durable), root / "mark")
 
     def create(self, count: int) -> None:
         """One batch of many commands, validated and stored."""

@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from hub.store.opening import open_database
@@ -54,8 +55,8 @@ def opened(make: Callable[[str], Cycle], url: str, durable: Durable) -> Iterator
         yield queue
 
 
-def our_queue(url: str) -> OurCycle:
-    return OurCycle(open_database(url))
+def our_queue(url: str, mark: Path) -> OurCycle:
+    return OurCycle(open_database(url), mark)
 
 
 class RawPsycopg:

@@ -7,6 +7,7 @@ import contextlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -114,13 +115,11 @@ def postgres_cycles(plan: Plan) -> list[Figure]:
         "full": Target("queue cycle against raw psycopg, PostgreSQL", "≤", 1.3),
         "normal": None,  # for comparison: no hub runs so
     }
-    with postgres.server() as url:
+    with postgres.server() as url, scratch() as root:
         for durable, target in targets.items():
+            made = {POSTGRES_FLOOR: postgres.RawPsycopg, OURS: partial(postgres.our_queue, mark=root / durable)}
             with contextlib.ExitStack() as stack:
-                queues = {
-                    name: stack.enter_context(postgres.opened(made, url, durable))
-                    for name, made in ((POSTGRES_FLOOR, postgres.RawPsycopg), (OURS, postgres.our_queue))
-                }
+                queues = {name: stack.enter_context(postgres.opened(made[name], url, durable)) for name in made}
                 took = _blocks(plan, f"PostgreSQL {durable.upper()}", queues)
             found += [_cycle_figure(POSTGRES_CYCLE[durable], name, took, POSTGRES_FLOOR, target) for name in took]
     return found
