@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
+from protocol.messages import TERMINAL
 from relay.frames import Side
 from tests.simulation.agent_machine import AgentMachine
 from tests.simulation.faults import HOURLY
@@ -43,12 +44,11 @@ class Fate:
 
     def bring(self, kind: str) -> None:
         """Let it happen now, if it can."""
+        meets = {str(row["status"]) for row in self._world.commands()} - TERMINAL
         if self._happens(kind):
             self._world.weather.note(kind)
             self._world.told("fate", kind)
-            for row in self._world.commands():
-                if row["status"] == "claimed":
-                    self._world.witness.fault_states[kind, row["status"]] += 1
+            self._world.witness.fault_states.update((kind, status) for status in meets)
 
     def _happens(self, kind: str) -> bool:
         world = self._world

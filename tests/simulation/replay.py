@@ -3,7 +3,7 @@
 import argparse
 from typing import Final
 
-from tests.simulation.swarm import plan_of, quiet, world_folder
+from tests.simulation.swarm import STORM, STORM_SECONDS, plan_of, quiet, stops_at, world_folder
 from tests.simulation.witness import Told
 from tests.simulation.world import World
 
@@ -38,8 +38,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("seed", type=int)
     parser.add_argument("--claims", action="store_true", help="show the claims that found nothing too")
+    parser.add_argument("--stopped", action="store_true", help="the faults stop at the seed's random moment")
+    parser.add_argument("--storm", action="store_true", help="the plan STORM instead of the seed's own")
     given = parser.parse_args()
-    plan, seconds = plan_of(given.seed)
+    plan, seconds = (STORM, STORM_SECONDS) if given.storm else plan_of(given.seed)
+    if given.stopped:
+        seconds = stops_at(given.seed)
     with world_folder() as folder, quiet():
         world = World(folder, given.seed, plan)
         failure = ""

@@ -9,18 +9,24 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Final, Literal
 
 from tests.simulation.faults import ALL, random_faults
 from tests.simulation.world import HOUR, Broken, Plan, World
 
+# Everything goes wrong, often; a hub restored from a copy is a matter of its own (see RESTORES_IN).
+STORM: Final = Plan(faults=ALL - {"database restored"}, intensity=8.0, batch_every=0.5 * HOUR)
+STORM_SECONDS: Final = 12 * HOUR
 Kind = Literal["calm", "some", "all"]
 KINDS: Final[tuple[Kind, ...]] = ("some", "some", "all", "some", "calm")
 # A hub restored from a copy is a matter of its own (`test_restored_hub`): most worlds live without.
 RESTORES_IN: Final = 5
+AT_ONCE: Final = 2
 _MEMORY: Final = Path("/dev/shm")
 
 
@@ -64,6 +70,11 @@ def plan_of(seed: int) -> tuple[Plan, float]:
         first_scan=chance.choice((0.2, 0.5)),
     )
     return plan, chance.choice((2.0, 6.0, 12.0, 24.0)) * HOUR
+
+
+def stops_at(seed: int) -> float:
+    """A random moment at which the faults of this seed stop."""
+    return random.Random(seed * 104_729).uniform(0.25, 6.0) * HOUR
 
 
 @contextlib.contextmanager
@@ -120,6 +131,21 @@ def run_seed(seed: int, *, plan: Plan | None = None, seconds: float | None = Non
         )
         world.close()
     return outcome
+
+
+def stopped(seed: int) -> Outcome:
+    """The seed's own plan, its faults stopped at a random moment."""
+    return run_seed(seed, seconds=stops_at(seed))
+
+
+def stormy(seed: int) -> Outcome:
+    return run_seed(seed, plan=STORM, seconds=STORM_SECONDS)
+
+
+def lived(run: Callable[[int], Outcome], seeds: Iterable[int]) -> Iterator[Outcome]:
+    """Worlds side by side, one a core: each is alone in its process, so that its seed alone decides."""
+    with ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(run, seeds)
 
 
 def main() -> None:

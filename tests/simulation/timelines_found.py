@@ -3,6 +3,9 @@
 import sqlite3
 
 from agent.serve import names_cache
+from relay.frames import Side
+from tests.simulation.agent_machine import AgentMachine
+from tests.simulation.hub_machine import HubMachine
 from tests.simulation.timelines import HOUR, World, created, fields, issue, must, timeline
 
 
@@ -220,7 +223,8 @@ def p12_a_reboot_does_not_make_the_agent_wait_for_an_older_boots_clock(world: Wo
 def p12_a_side_begun_on_another_device_opens_the_right_one_once_it_is_back(world: World) -> None:
     first, second, third = world.people.apply(fields(), fields("AURORA-1534"))
     world.until(first, "done")
-    for side, machine in (("hub", world.hub), ("agent", world.agent)):
+    sides: tuple[tuple[Side, HubMachine | AgentMachine], ...] = (("hub", world.hub), ("agent", world.agent))
+    for side, machine in sides:
         machine.stop()
         world.share.other_device[side] = True
         machine.start()
