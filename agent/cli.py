@@ -24,7 +24,7 @@ from agent.site import SiteFault
 from agent.stopping import Stop, StoppableClock, Stopped
 from agent.telling import status_told
 from protocol.messages import AGENT_VERSION
-from relay import Client, RelayError
+from relay import Client, RelayError, StateUnusable
 from relay.clock import SystemClock, SystemIds
 from relay.command_line import Ended, Program
 
@@ -133,6 +133,8 @@ def run(
         _end(str(error))
     except SiteFault as error:
         _end(f"the configuration does not fit this Jira: {error}")
+    except StateUnusable as error:
+        _end(f"{error}, then start the agent again")
     except RelayError as error:
         _end(f"the share cannot be used: {error}")
     except Stopped:

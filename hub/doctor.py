@@ -4,6 +4,7 @@ Looks only: nothing is repaired, nothing is written but an empty file into the s
 """
 
 import errno
+import json
 import os
 import shutil
 import socket
@@ -13,8 +14,10 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from hub.config import HubSettings, ServedLink
 from hub.errors import Unready
@@ -30,6 +33,7 @@ FULL_BYTES: Final = 100 * 1024**2
 OLD_BACKUP_SECONDS: Final = 7 * 86_400.0
 SILENT_SECONDS: Final = 300.0  # as the queue counts it: an agent not heard for five minutes is offline
 _ANSWER_SECONDS: Final = 2.0  # loopback answers at once or not at all
+_ANSWER_BYTES: Final = 1024**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ def _made(name: str, probe: Callable[[], Probe]) -> Probe:
 
 def _home(around: Surroundings) -> Probe:
     home = around.settings.home
+    if home.exists() and not home.is_dir():
+        return Probe("home", "fail", f"{home} is no folder", "name another home: JIRA_HUB_HOME, or move that file away")
     if not home.is_dir():
         return Probe("home", "fail", f"{home} is not there", "make it with: jira-hub init")
     kind = remote_kind(home)
@@ -188,11 +194,29 @@ def _share(around: Surroundings, link: ServedLink) -> Probe:
         advice = "make room" if error.errno == errno.ENOSPC else "may this user write there?"
         return Probe("share", "fail", f"{folder} takes no file: {error.strerror}", advice)
     probe.unlink(missing_ok=True)
+    if (told := _relay_told(around, link)) is not None and told["share"] != "ok":
+        seen = f"the hub says of {folder}: {told['share']}: {told['detail']}"
+        return Probe("share", "fail", seen, "see to that: the hub's log has more")
     tool = sync_tool_of(share)
     if tool:
         seen = f"{share} is a folder of {tool}: files come late, and conflict copies are ignored"
         return Probe("share", "warn", seen, "a share of the virtual machine itself is faster, where there is one")
     return Probe("share", "ok", f"{folder}, {remote_kind(share) or 'a local file system'}")
+
+
+def _relay_told(around: Surroundings, link: ServedLink) -> Any:
+    """How the running hub finds the relay of this link; None where none runs here, or it tells nothing."""
+    settings = around.settings
+    hub = HTTPConnection(settings.host, settings.port, timeout=_ANSWER_SECONDS)
+    try:
+        token = settings.token_file.read_text(encoding="utf-8").strip()
+        hub.request("GET", f"/api/v1/status?link={link.name}", headers={"Authorization": f"Bearer {token}"})
+        answer = hub.getresponse()
+        return json.loads(answer.read(_ANSWER_BYTES)).get("relay") if answer.status == HTTPStatus.OK else None
+    except (OSError, HTTPException, ValueError):  # the probe of the port tells who else answers there
+        return None
+    finally:
+        hub.close()
 
 
 def _backups(around: Surroundings) -> Probe:

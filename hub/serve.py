@@ -25,6 +25,7 @@ from hub.disk import check_local, hold
 from hub.errors import Unready
 from hub.logs import start_logs
 from hub.mark import MarkFile
+from hub.relays import LinkRelay
 from hub.service import Service
 from hub.store.opening import open_database, opening_faults
 from relay import RelayError, Server
@@ -72,7 +73,7 @@ def running_hub(settings: HubSettings) -> Iterator["ApiServer"]:
             with_others=settings.database_url is not None,
         )
         app = create_app(context, token=token_of(settings, SystemIds()), hosts=_hosts(listening), served=served)
-        stack.enter_context(_chores(service, SystemClock()))
+        stack.enter_context(_driven("hub-chores", Chores(service).step, SystemClock()))
         yield ApiServer(app, listening, service.bell.close)
 
 
@@ -179,19 +180,24 @@ def _start_relay(settings: HubSettings, link: ServedLink, context: Context, stac
     tool = sync_tool_of(link.share)
     if tool:
         _log.warning("the share %s is a folder of %s: files will come late", link.share, tool)
-    relay = Server.for_asgi(
-        folder,
-        create_agent_app(context, link=link.name),
-        side="hub",
-        state_dir=settings.home / "relay",
-        durability="none" if settings.durability == "none" else "full",
-    )
+
+    def server() -> Server:
+        return Server.for_asgi(
+            folder,
+            create_agent_app(context, link=link.name),
+            side="hub",
+            state_dir=settings.home / "relay",
+            durability="none" if settings.durability == "none" else "full",
+        )
+
     try:
+        relay = LinkRelay(link.name, server)
         relay.start()
     except (RelayError, OSError) as error:
         raise Unready(f"the relay of the link {link.name} cannot start: {error}") from error
     stack.callback(relay.stop)
-    return lambda: relay.status().as_dict()
+    stack.enter_context(_driven(f"hub-relay-{link.name}", relay.step, SystemClock()))
+    return relay.status
 
 
 def _hosts(listening: socket.socket) -> tuple[str, ...]:
@@ -206,17 +212,16 @@ def _address(listening: socket.socket) -> str:
 
 
 @contextmanager
-def _chores(service: Service, clock: Clock) -> Iterator[None]:
-    """What the hub does by itself, in a thread of its own."""
+def _driven(name: str, step: Callable[[float], float], clock: Clock) -> Iterator[None]:
+    """What the hub does by itself, in a thread of its own: `step` is called when it said it wants to be."""
     ended = threading.Event()
-    chores = Chores(service)
 
     def work() -> None:
-        wake = chores.step(clock.monotonic())
+        wake = step(clock.monotonic())
         while not ended.wait(max(0.0, wake - clock.monotonic())):
-            wake = chores.step(clock.monotonic())
+            wake = step(clock.monotonic())
 
-    thread = threading.Thread(target=work, name="hub-chores", daemon=True)
+    thread = threading.Thread(target=work, name=name, daemon=True)
     thread.start()
     try:
         yield

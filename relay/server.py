@@ -12,6 +12,7 @@ from relay import answering, delivery
 from relay.beacon import Beacon
 from relay.calls import DELIVERY_LIMIT, relay_reply
 from relay.client import parcels_of
+from relay.errors import RelayError
 from relay.exchange import RelayStatus, Settings
 from relay.frames import Message, ReplyHead, Side
 from relay.link import Link, Received
@@ -356,8 +357,13 @@ class Server:
     def wait(self) -> None:
         """Return once the server has ended. Raises what has ended it, unless that was `stop`."""
         self._ended.wait()
-        if (refusal := self._driver.refusal) is not None:
+        if (refusal := self.refusal) is not None:
             raise refusal
+
+    @property
+    def refusal(self) -> RelayError | None:
+        """What has ended the server, unless that was `stop`; None while it serves."""
+        return self._driver.refusal
 
     def status(self) -> RelayStatus:
         """How the link is; never blocks."""

@@ -187,6 +187,7 @@ class SideDriver:
             if self._state is not None:
                 with suppress(sqlite3.Error):  # a disk that refused once refuses again: that was told already
                     self._state.close()
+            self.bell.close()
             self._opened.set()
             self._busy_since = None
 
@@ -297,7 +298,6 @@ class SideDriver:
             state.commit()
             if self._health.state == "ok" and self._usurped is None:
                 self._guarded(lambda: self._write(link, state, math.inf), on_write=True, now=now)
-        self.bell.close()
 
     # --- the share
 

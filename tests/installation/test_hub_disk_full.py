@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from hub.cli.home import make_home, read_token, settings_of
+from relay import Client, RelayError
 from tests.faces.small_hub import fields
 from tests.faces.test_cli_served_hub import free_port
 from tests.installation.test_hub_killed import Caller, Gone
@@ -113,3 +114,34 @@ def test_a_disk_that_fills_up_refuses_what_is_new_and_loses_nothing(
         assert base.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         titles = [row[0] for row in base.execute("SELECT title FROM batch ORDER BY id")]
     assert (titles[0], titles[-1]) == ("before", "after")
+
+
+def test_a_hub_whose_relay_ended_on_a_full_disk_goes_on_by_itself_once_there_is_room(
+    small_disk: Path, home: Path
+) -> None:
+    def relay(caller: Caller) -> tuple[str, str]:
+        told = json.loads(caller.once("GET", "status")[1])["relay"]
+        return told["share"], told["detail"]
+
+    def doctor() -> tuple[int, str]:
+        command = [PROGRAM, "--home", home, "doctor"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, done.stdout
+
+    with (
+        serving(home) as caller,
+        Client(settings_of(home).served[0].folder or "", state_dir=home.parent.parent / "agent") as agent,
+    ):
+        ask = ("GET", "/api/v1/agent/commands/1")
+        assert agent.call(*ask).status == 404
+        filler = fill(small_disk)
+        with pytest.raises(RelayError):
+            while agent.call(*ask, timeout=1).status:  # there is room in the log yet
+                pass
+        told = relay(caller)
+        assert told[0] == "stuck" and told[1].endswith("make room or mend its rights; the hub goes on by itself then")
+        code, seen = doctor()
+        assert code == 1 and "the hub goes on by itself" in " ".join(seen.split())
+        filler.unlink()
+        assert agent.call(*ask, timeout=60).status == 404
+        assert relay(caller)[0] == "ok"
