@@ -41,6 +41,7 @@ def one_fault_each(errors: Sequence[Mapping[str, Any]]) -> list[tuple[tuple[str 
     Pydantic tries every form of a union and names each in the place: `target: []` is no text, and it is too short a
     list. The first is noise to somebody who wrote a list.
     """
+    errors = [found for found in errors if not _only_without_its_items(found, errors)]
     by_parameter: dict[str | int | None, list[Mapping[str, Any]]] = {}
     for found in errors:
         by_parameter.setdefault(next(iter(found["loc"]), None), []).append(found)
@@ -51,6 +52,14 @@ def one_fault_each(errors: Sequence[Mapping[str, Any]]) -> list[tuple[tuple[str 
         else:
             told += [(tuple(found["loc"]), found) for found in found_here]
     return told
+
+
+def _only_without_its_items(found: Mapping[str, Any], errors: Sequence[Mapping[str, Any]]) -> bool:
+    """A list is too short for pydantic when each of its items is wrong; those faults say all there is to say."""
+    place = found["loc"]
+    return found["type"] == "too_short" and any(
+        len(other["loc"]) > len(place) and other["loc"][: len(place)] == place for other in errors
+    )
 
 
 def place_of(parameter: Sequence[str | int]) -> str:

@@ -27,6 +27,17 @@ _TODO: Final[dict[Outcome, str]] = {
     Outcome.GATEWAY: "Jira is down or in maintenance: try again later",
 }
 
+_WORDS: Final[dict[Outcome, str]] = {
+    Outcome.NOT_SENT: "not sent",
+    Outcome.UNKNOWN: "no whole answer",
+    Outcome.NOT_JIRA: "no answer of Jira's",
+    Outcome.REFUSED: "refused",
+    Outcome.NOT_LET_IN: "not let in",
+    Outcome.FORBIDDEN: "forbidden",
+    Outcome.TOO_MANY: "too many requests",
+    Outcome.BROKEN: "Jira broke",
+    Outcome.GATEWAY: "Jira is not reached",
+}
 
 Send = Callable[[JiraRequest], Answer]
 
@@ -39,7 +50,7 @@ def _failed(name: str, found: Answer) -> Probe:
     todo = _TODO.get(found.outcome, "")
     if "served as anonymous" in found.text:
         todo = "renew the token: Jira does not know this one and serves it as nobody"
-    return Probe(name, "fail", f"{found.outcome.value}: {found.text}", todo)
+    return Probe(name, "fail", f"{_WORDS[found.outcome]}: {found.text}", todo)
 
 
 def jira_probes(config: AgentConfig, send: Send, clock: Clock) -> Iterator[Probe]:

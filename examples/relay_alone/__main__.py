@@ -5,6 +5,7 @@ With --keep the folder stays, to be looked into with `folder-relay ls`.
 
 import subprocess
 import sys
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,7 +67,9 @@ def main() -> None:
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 
-    if "--keep" in sys.argv[1:]:
+    options = ArgumentParser(prog="python -m examples.relay_alone", description="A site, read over a folder alone.")
+    options.add_argument("--keep", action="store_true", help="leave the folder, to be looked into with folder-relay ls")
+    if options.parse_args().keep:
         root = Path(mkdtemp(prefix="relay-alone-"))
         run(root, told)
         told(f"kept: {root}")

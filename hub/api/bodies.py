@@ -1,7 +1,7 @@
 """Request bodies: from raw bytes to strict models, everything hostile refused on the way."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -9,7 +9,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from hub.batching import nearest
 from hub.errors import Refusal, Said, Wrong, invalid
-from hub.wording import worded
+from hub.wording import one_fault_each, worded
 from protocol.text import has_lone_surrogate
 
 MAX_BODY: Final = 32 * 1024 * 1024  # the relay's own limit of a message: a reading of some thousand issues
@@ -29,7 +29,8 @@ async def body_as(model: type[M], request: Request, *, optional: bool = False) -
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise invalid(tuple(_wrong(model, found) for found in error.errors(include_url=False)[:100])) from error
+        found_here = one_fault_each(error.errors(include_url=False))[:100]
+        raise invalid(tuple(_wrong(model, place, found) for place, found in found_here)) from error
 
 
 def parsed(raw: bytes) -> Any:
@@ -118,9 +119,9 @@ def _too_large() -> Refusal:
     return Refusal("too_large", Said(f"the body is larger than {limit} MiB", f"тело больше {limit} МиБ"))
 
 
-def _wrong(model: type[BaseModel], found: Mapping[str, Any]) -> Wrong:
+def _wrong(model: type[BaseModel], place: Sequence[str | int], found: Mapping[str, Any]) -> Wrong:
     """One of pydantic's errors in our shape; beside an unknown name stand the known ones most like it."""
     detail, hint = worded(found)
-    if found["type"] == "extra_forbidden" and len(found["loc"]) == 1:
-        hint = nearest(str(found["loc"][0]), list(model.model_fields))
-    return Wrong(".".join(str(part) for part in found["loc"]) or None, detail, hint)
+    if found["type"] == "extra_forbidden" and len(place) == 1:
+        hint = nearest(str(place[0]), list(model.model_fields))
+    return Wrong(".".join(str(part) for part in place) or None, detail, hint)

@@ -148,7 +148,7 @@ def test_the_command_prints_json_and_ends_with_1_on_a_failure(
     jira.jira.store.remember("switches", {"maintenance": True})
     bad = CliRunner().invoke(app, ["check", "--hub-wait", "0"])
     assert bad.exit_code == 1
-    assert "fail  jira: O10" in bad.stdout
+    assert "fail  jira: Jira is not reached: " in bad.stdout
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,12 @@ def test_a_home_that_was_just_made_is_well_but_for_what_never_ran(home: Path) ->
     assert list((home.parent / "share" / "main").glob("*.tmp")) == []
 
 
+def test_a_home_that_is_a_file_is_called_one(tmp_path: Path) -> None:
+    (tmp_path / "home").touch()
+    result = run(tmp_path / "home", "doctor", "--json")
+    assert f"{tmp_path / 'home'} is no folder" in result.stdout, result.output
+
+
 def test_a_hub_that_ran_is_well(home: Path) -> None:
     service = serving(home)
     service.heartbeat("main", AgentState(agent_version=3, session="s", host="vm"))

@@ -30,6 +30,13 @@ def test_an_unchanged_web_app_is_visited_through_a_folder() -> None:
     ]
 
 
+def test_a_misspelt_flag_is_refused() -> None:
+    command = [sys.executable, "-m", "examples.relay_alone", "--kep-it"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--kep-it" in done.stderr
+
+
 def test_the_same_app_is_served_from_the_command_line(tmp_path: Path) -> None:
     relay = [sys.executable, "-m", "relay"]
     link = tmp_path / "site"

@@ -19,6 +19,10 @@ MISTAKES: list[tuple[dict[str, Any], tuple[str, str, str]]] = [
         ("key", "'AURORA' is no issue key", "write it as AURORA-1533, or as new:1 for an issue this batch creates"),
     ),
     (
+        {"type": "refresh", "keys": ["aurora"]},
+        ("keys[0]", "'aurora' is no issue key", "write it as AURORA-1533, or as new:1 for an issue this batch creates"),
+    ),
+    (
         {"type": "ensure_fields", "key": KEY, "duedate": "23.10.2026"},
         ("duedate", "'23.10.2026' is no date", "write year, month, day: 2026-10-23"),
     ),
