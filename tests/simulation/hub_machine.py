@@ -14,7 +14,7 @@ from relay.exchange import Settings as SideSettings
 from relay.server import ServerExchange
 from tests.simulation.disks import CutDatabase
 from tests.simulation.virtual_loop import InlineWorkers, VirtualAsgi, VirtualLoop
-from tests.simulation.virtual_time import Actor, Machine, Process
+from tests.simulation.virtual_time import Actor, Machine, PowerCut, Process
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -51,9 +51,13 @@ class HubMachine:
         process = Process("hub", self.machine)
         self.process = process
         world.born(process)
-        self.database = CutDatabase(self.database_path, process, world.witness.hub_committed)
         self.marks = MarkFile(self.folder / "hub.mark")
-        self.service = Service(self.database, clock=self.machine, ids=world.ids, marks=self.marks)
+        try:
+            self.database = CutDatabase(self.database_path, process, world.witness.hub_committed)
+            self.service = Service(self.database, clock=self.machine, ids=world.ids, marks=self.marks)
+        except PowerCut:
+            self._died_starting()
+            return
         self.loop = VirtualLoop(self.machine.monotonic)
         self.context = Context(self.service, workers=InlineWorkers())
         _app().state.context = self.context
@@ -62,6 +66,13 @@ class HubMachine:
         world.time.actors.append(self.actor)
         self.start_relay("relay")
         world.told("hub", "starts")
+
+    def _died_starting(self) -> None:
+        self.database.abandon()  # this life's, or an earlier one's that is abandoned already
+        self.marks.close()
+        self.process = None
+        self.world.told("hub", "dies while it starts")
+        self.world.start_later(self)
 
     def start_relay(self, state: str) -> None:
         """A relay of this hub; a second one, with a state of its own, is a mistake that the protocol must survive."""
