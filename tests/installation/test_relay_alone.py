@@ -26,7 +26,7 @@ def test_an_unchanged_web_app_is_visited_through_a_folder() -> None:
         "GET /notes.txt, bytes 0 to 9 → 206 'No network'",
         "POST / → 405",
         "folder-relay call site GET /notes.txt → 'No network leads from the one side to the other.'",
-        "left in the folder: ['link.json', 'to-agent', 'to-hub']",
+        "left in the folder: ['.stignore', 'link.json', 'to-agent', 'to-hub']",
     ]
 
 
