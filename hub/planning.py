@@ -21,6 +21,7 @@ from hub.differences import (
 from hub.errors import Said
 from hub.likeness import Similar
 from hub.pacing import Policy, estimate_seconds, gap_of
+from hub.searching import nearest_shown
 from protocol.commands import (
     BACKLOG,
     AnyCommand,
@@ -49,8 +50,8 @@ class Known:
     """What the mirror knows of everything a batch touches, by the keys the batch uses.
 
     `moved` leads from an old key to the new one, whose state stands in `issues` under both where it was read.
-    `statuses` are all that any issue stands in, `sprints` the ids by the name of the sprint, `similar` open issues
-    by the temporary key of the creation they are like.
+    `statuses` and `priorities` are all that any issue has, `sprints` the ids by the name of the sprint, `similar` open
+    issues by the temporary key of the creation they are like.
     """
 
     issues: Mapping[str, IssueState] = field(default_factory=dict)
@@ -58,6 +59,7 @@ class Known:
     moved: Mapping[str, str] = field(default_factory=dict)
     similar: Mapping[str, Similar] = field(default_factory=dict)
     statuses: frozenset[str] = frozenset()
+    priorities: frozenset[str] = frozenset()
     sprints: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
@@ -144,7 +146,7 @@ def _of_issue(
             changes = field_changes(command, have)
             wanted = {name: getattr(command, name) for name in command.model_fields_set if name in _FIELDS}
             issues[command.key] = have.model_copy(update={**wanted, "labels": labels_after(command, have)})
-            return Entry("~", changes, writes=1) if changes else Entry("=")
+            return Entry("~", changes, _unheard_priority(command.priority, known), writes=1) if changes else Entry("=")
         case EnsureComment():
             return _comment(command)
         case EnsureStatus():
@@ -167,7 +169,19 @@ def _creation(command: EnsureIssue, issues: dict[str, IssueState], known: Known)
     wanted = {name: value for name, value in params.items() if name != "issue_type"}
     issues[command.temp_key] = IssueState.model_construct(key=command.temp_key, **{**wanted, "labels": labels})
     changes = tuple(Change(name, None, value) for name, value in params.items() if value not in (None, [], ""))
-    return Entry("+", changes, similar=known.similar.get(command.temp_key), writes=1)
+    why = _unheard_priority(command.priority, known)
+    return Entry("+", changes, why, similar=known.similar.get(command.temp_key), writes=1)
+
+
+def _unheard_priority(name: str | None, known: Known) -> Said | None:
+    """A remark: the mirror need not show every priority there is, so only one that is much like another is doubted."""
+    if name is None or name in known.priorities:
+        return None
+    near = nearest_shown(name, known.priorities)
+    return near and Said(
+        f"no issue of the mirror has the priority «{name}»; {near.en}",
+        f"в зеркале нет задач с приоритетом «{name}»; {near.ru}",
+    )
 
 
 def _comment(command: EnsureComment) -> Entry:
@@ -192,14 +206,12 @@ def _status(command: EnsureStatus, have: IssueState, issues: dict[str, IssueStat
 
 
 def _no_transition(have: IssueState, name: str, known: Known) -> Said:
-    near = get_close_matches(name, sorted(known.statuses), n=1, cutoff=0.5)
+    near = nearest_shown(name, known.statuses)
     said = Said(
         f"no transition to «{name}» from «{have.status or 'its first status'}»: nothing in the mirror stands in it",
         f"нет перехода в «{name}» из «{have.status or 'начального статуса'}»: в зеркале такого статуса нет",
     )
-    if not near:
-        return said
-    return Said(f"{said.en}; did you mean «{near[0]}»?", f"{said.ru}; возможно, «{near[0]}»?")
+    return Said(f"{said.en}; {near.en}", f"{said.ru}; {near.ru}") if near else said
 
 
 def _link(command: EnsureLink, issues: dict[str, IssueState]) -> Entry:

@@ -1,6 +1,8 @@
 """What a person types into the search, as the index and the database take it. Pure."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final
 
 from hub.errors import Said, Wrong, invalid
@@ -40,6 +42,12 @@ def search_words(text: str) -> Words | None:
         tuple(map(_glob, long)),
         tuple(_glob(word) for word in words if len(word) < INDEXED),
     )
+
+
+def nearest_shown(name: str, shown: Collection[str]) -> Said | None:
+    """Which of Jira's names that the mirror shows is most like `name`."""
+    near = get_close_matches(name, sorted(shown), n=1, cutoff=0.5)
+    return Said(f"did you mean «{near[0]}»?", f"возможно, «{near[0]}»?") if near else None
 
 
 def _quoted(word: str) -> str:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hub.api.bodies import body_as
-from hub.api.context import InContext, OnLink, RequestKey, answered, shown
+from hub.api.context import InContext, InLanguage, OnLink, RequestKey, answered, shown
 from hub.api.document import takes
 from hub.api.people_routes import After, Body, Limit, SomeText
 from hub.importing import MAX_ROWS
@@ -38,6 +38,7 @@ class ImportRequest(Body):
 async def issues(
     context: InContext,
     link: OnLink,
+    language: InLanguage,
     text: SomeText = None,
     status: SomeText = None,
     type: SomeText = None,  # noqa: A002  # the query parameter's name
@@ -62,7 +63,9 @@ async def issues(
         "state": state,
     }
     mirror = context.service.mirror
-    found = await context.call(mirror.issues, link, limit=limit, after=after, text=text, filters=filters)
+    found = await context.call(
+        mirror.issues, link, limit=limit, after=after, text=text, filters=filters, language=language
+    )
     return shown(found)
 
 

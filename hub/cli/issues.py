@@ -44,6 +44,8 @@ def issue_list(
         answer = hub.get(
             "/issues", text=text, **filters, sprint=sprint, label=label, state=state, limit=limit, cursor=cursor
         )
+    if hint := answer.get("hint"):
+        show_note(hint)
     show_answer(answer, _show_issues, as_json=as_json)
 
 

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hub.errors import Said, Wrong, invalid, unknown
-from hub.searching import Words, search_words
+from hub.errors import Language, Said, Wrong, invalid, unknown
+from hub.searching import Words, nearest_shown, search_words
 from hub.service.views import issue_view, page
 from hub.service.work import Work
 from hub.store.connection import Row, Transaction
@@ -34,8 +34,12 @@ class Mirror:
         after: str | None = None,
         text: str | None = None,
         filters: Mapping[str, str | None] | None = None,
+        language: Language = "en",
     ) -> dict[str, Any]:
-        """A page by key, or with `text` in the order the mirror learned of them; `filters` are among `FILTERS`."""
+        """A page by key, or with `text` in the order the mirror learned of them; `filters` are among `FILTERS`.
+
+        Where nothing was found, `hint` names what the mirror shows that is most like a name it does not.
+        """
         words = search_words(text or "")
         wanted = {"link": link, "limit": limit + 1, **dict.fromkeys(FILTERS), **(filters or {})}
         with self._work.reading() as transaction:
@@ -45,8 +49,10 @@ class Mirror:
                 else _found(transaction, words, {**wanted, "after": _id_of(after)})
             )
             items = [issue_view(transaction, row, with_links=False) for row in rows[:limit]]
+            hint = None if items or after else _misspelt(transaction, link, wanted)
         more = len(rows) > limit
-        return {"items": items, "cursor": str(rows[limit - 1]["key" if words is None else "id"]) if more else None}
+        found = {"items": items, "cursor": str(rows[limit - 1]["key" if words is None else "id"]) if more else None}
+        return {**found, "hint": hint.in_language(language)} if hint else found
 
     def note(self, link: str, key: str) -> dict[str, Any]:
         with self._work.reading() as transaction:
@@ -89,3 +95,16 @@ def _id_of(cursor: str | None) -> int:
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= 18):
         raise invalid((Wrong("cursor", Said("is none of this search", "не от этого поиска")),))
     return int(cursor)
+
+
+def _misspelt(transaction: Transaction, link: str, wanted: Mapping[str, Any]) -> Said | None:
+    """The nearest right name of a status or a priority that no issue has."""
+    for name, russian in (("status", "статуса"), ("priority", "приоритета")):
+        given = wanted[name]
+        if given is not None:
+            statement = "statuses_shown" if name == "status" else "priorities_shown"
+            shown = [row[name] for row in transaction.all(statement, link=link)]
+            if given not in shown and (near := nearest_shown(given, shown)):
+                text = f"в зеркале нет {russian} «{given}»; {near.ru}"
+                return Said(f"no issue of the mirror has the {name} «{given}»; {near.en}", text)
+    return None

@@ -23,6 +23,7 @@ from hub.store.connection import Row, Transaction
 from protocol.commands import (
     MAX_KEYS,
     AnyCommand,
+    EnsureFields,
     EnsureIssue,
     EnsureSprint,
     EnsureStatus,
@@ -196,6 +197,7 @@ def _known(transaction: Transaction, link: str, commands: Sequence[AnyCommand]) 
         moved=moved,
         similar=_similar(transaction, link, creations),
         statuses=_statuses(transaction, link, wishes),
+        priorities=_priorities(transaction, link, wishes),
         sprints=_sprints(transaction, link, wishes),
     )
     return known, oldest
@@ -217,6 +219,12 @@ def _statuses(transaction: Transaction, link: str, wishes: Sequence[AnyCommand])
     if not any(isinstance(command, EnsureStatus) for command in wishes):
         return frozenset()
     return frozenset(row["status"] for row in transaction.all("statuses_shown", link=link))
+
+
+def _priorities(transaction: Transaction, link: str, wishes: Sequence[AnyCommand]) -> frozenset[str]:
+    if not any(isinstance(command, EnsureIssue | EnsureFields) and command.priority for command in wishes):
+        return frozenset()
+    return frozenset(row["priority"] for row in transaction.all("priorities_shown", link=link))
 
 
 def _sprints(transaction: Transaction, link: str, wishes: Sequence[AnyCommand]) -> Mapping[str, tuple[int, ...]]:

@@ -30,6 +30,16 @@ def found(hub: SmallHub, **query: Any) -> list[str]:
     return [item["key"] for item in answer.json()["items"]]
 
 
+@pytest.mark.parametrize(("name", "given", "right"), [("status", "Готво", "Готово"), ("priority", "Hihg", "High")])
+def test_a_name_that_no_issue_has_is_answered_with_the_nearest(
+    hub: SmallHub, name: str, given: str, right: str
+) -> None:
+    answer = hub.people.get("/api/v1/issues", params={name: given}).json()
+    assert answer["items"] == []
+    assert answer["hint"] == f"no issue of the mirror has the {name} «{given}»; did you mean «{right}»?"
+    assert "hint" not in hub.people.get("/api/v1/issues", params={name: right}).json()
+
+
 @pytest.mark.parametrize(
     ("text", "keys"),
     [

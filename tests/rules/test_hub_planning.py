@@ -113,6 +113,17 @@ def test_a_comment_on_an_issue_that_stands_is_beyond_the_mirror() -> None:
     assert (entry.mark, told(entry)) == ("?", [("comment", None, "plan:1\nx")])
 
 
+def test_a_priority_that_no_issue_has_is_remarked_upon_where_another_is_much_like_it() -> None:
+    mirror = known(issue(), priorities=frozenset({"Высокий", "Низкий"}))
+    near = planned(command("ensure_fields", key=A, priority="Высокй"), mirror)
+    assert near.mark == "~" and near.why is not None
+    assert near.why.en == "no issue of the mirror has the priority «Высокй»; did you mean «Высокий»?"
+    created = planned(command("ensure_issue", temp_key="new:1", summary="x", priority="Высокй"), mirror)
+    assert created.mark == "+" and created.why == near.why
+    for right in ("Высокий", "Blocker"):
+        assert planned(command("ensure_fields", key=A, priority=right), mirror).why is None
+
+
 STATUSES = frozenset({"Ожидание", "Разработка", "Готово"})
 
 

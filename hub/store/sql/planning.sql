@@ -13,6 +13,9 @@ WHERE link = :link AND target IN (SELECT value FROM json_each(:keys));
 -- name: statuses_shown(link)
 SELECT DISTINCT status FROM issue WHERE link = :link AND status IS NOT NULL AND missing_at IS NULL;
 
+-- name: priorities_shown(link)
+SELECT DISTINCT priority FROM issue WHERE link = :link AND priority IS NOT NULL AND missing_at IS NULL;
+
 -- name: sprints_shown(link)
 SELECT DISTINCT sprint, sprint_id FROM issue
 WHERE link = :link AND sprint IS NOT NULL AND sprint_id IS NOT NULL AND missing_at IS NULL;
