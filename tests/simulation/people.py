@@ -113,10 +113,13 @@ class People:
         raise AssertionError(kind)
 
     def resume(self) -> None:
-        if self._world.hub.process is None:
+        """Let the link go on; who gets no answer tries again."""
+        resumed: list[bool] = []
+        if self._world.hub.process is not None:
+            service = self._world.hub.service
+            self._try(lambda: (service.change_settings("main", {"paused": False}), resumed.append(True)))
+        if not resumed:
             self._world.time.at(self._world.time.now + 30.0, self.resume)
-        else:
-            self._try(lambda: self._world.hub.service.change_settings("main", {"paused": False}))
 
     def adopt(self) -> None:
         self._world.told("person", "lets another agent take the link over", "hub")
