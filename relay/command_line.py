@@ -1,9 +1,7 @@
-"""What the command lines of relay and agent share: how one ends that cannot go on. The hub's has its own, for `relay`
-costs more to import than all that its `--help` does.
-"""
+"""What the command lines of relay, hub and agent share: how one ends that cannot go on. Each `--help` loads it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -36,23 +34,25 @@ class Program(TyperGroup):
         try:
             yield
         except TyperException as wrong:
-            self._document("usage", wrong.format_message())
+            self.show_document({"code": "usage", "detail": wrong.format_message()})
             raise
         except BrokenPipeError:
             raise  # whoever read has gone: nobody to tell
         except OSError as error:
-            self._end(f"{error.filename or 'this machine'}: {error.strerror or error}")
+            self.end_by(Ended(f"{error.filename or 'this machine'}: {error.strerror or error}"))
         except self.told as fault:
-            self._end(self.line_of(fault))
+            self.end_by(fault)
 
     def line_of(self, fault: Exception) -> str:
         return str(fault)
 
-    def _end(self, text: str) -> NoReturn:
+    def end_by(self, fault: Exception) -> NoReturn:
+        text = self.line_of(fault)
         typer.echo(text, err=True)
-        self._document("failure", text)
+        self.show_document({"code": "failure", "detail": text})
         raise typer.Exit(1)
 
-    def _document(self, code: str, detail: str) -> None:
+    def show_document(self, document: Mapping[str, Any]) -> None:
+        """On stdout, for whoever asked for JSON."""
         if self._wants_json:
-            typer.echo(json.dumps({"code": code, "detail": detail}, ensure_ascii=False, indent=2))
+            typer.echo(json.dumps(document, ensure_ascii=False, indent=2))

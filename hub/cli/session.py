@@ -1,18 +1,16 @@
 """What every command starts from: the home, the address of the hub, the token; and how one ends that cannot go on."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
-from typer.exceptions import TyperException
 
+import relay.command_line
 from hub.cli.exits import USAGE, Stop
-from hub.cli.output import show_json, show_note
+from hub.cli.output import show_note
 
 if TYPE_CHECKING:
     from hub.cli.client import HubClient
@@ -62,44 +60,20 @@ def session(context: typer.Context) -> Session:
 AsJson = Annotated[bool, typer.Option("--json", help="Answer with JSON on stdout.")]
 
 
-class Program(TyperGroup):
-    """The root of the command line: the one place where a `Stop` becomes text and an exit code.
+class Program(relay.command_line.Program):
+    """The root of the command line: the one place where a `Stop` becomes text and an exit code."""
 
-    Whoever asked for JSON gets it of wrong usage too, though no option was understood then.
-    """
+    told = (Stop,)
 
-    _wants_json = False
-
-    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        self._wants_json = "--json" in args
-        with self._told():
-            return super().make_context(info_name, args, parent, **extra)
-
-    def invoke(self, ctx: Any) -> Any:
-        with self._told():
-            return super().invoke(ctx)
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        try:
-            yield
-        except TyperException as wrong:
-            if self._wants_json:
-                show_json({"code": "usage", "detail": wrong.format_message(), "hint": None})
-            raise
-        except BrokenPipeError:
-            raise  # whoever read has gone: nobody to tell
-        except OSError as error:
-            self._end(Stop(f"{error.filename or 'this machine'}: {error.strerror or error}"))
-        except Stop as stop:
-            self._end(stop)
-
-    def _end(self, stop: Stop) -> NoReturn:
+    def end_by(self, fault: Exception) -> NoReturn:
+        stop = fault if isinstance(fault, Stop) else Stop(str(fault))
         for line in stop.lines:
             show_note(line)
-        if self._wants_json:
-            show_json(stop.document)
+        self.show_document(stop.document)
         raise typer.Exit(stop.code) from stop
+
+    def show_document(self, document: Mapping[str, Any]) -> None:
+        super().show_document({**document, "hint": document.get("hint")})
 
 
 def login_name() -> str:
