@@ -28,13 +28,25 @@ def machine(tmp_path: Path) -> Iterator[Place]:
 
 BROKEN: dict[str, tuple[dict[str, Any], str, str]] = {
     "expired token": ({"auth_mode": "expired"}, "fail  jira: O6", "renew the token"),
-    "maintenance": ({"maintenance": True}, "fail  jira: O10", "maintenance"),
-    "captcha": ({"auth_mode": "captcha"}, "fail  jira: O6", "log in with a browser once (CAPTCHA)"),
-    "login page": ({"auth_mode": "sso_200_html"}, "fail  jira: O4", "single sign-on"),
-    "login redirect": ({"auth_mode": "sso_302"}, "fail  jira: O4", "jira_url must lead to Jira itself"),
-    "served as nobody": ({"auth_mode": "anonymous_downgrade"}, "fail  jira: O4", "serves it as nobody"),
-    "linking is off": ({"linking": False}, "fail  link types: O5", "check project"),
-    "rate limit": ({"rate_limit": {"limit": 0, "fill_rate": 1, "interval_seconds": 60}}, "fail  jira: O8", "limits"),
+    "maintenance": ({"maintenance": True}, "fail  jira: Jira is not reached", "maintenance"),
+    "captcha": ({"auth_mode": "captcha"}, "fail  jira: not let in", "log in with a browser once (CAPTCHA)"),
+    "login page": ({"auth_mode": "sso_200_html"}, "fail  jira: no answer of Jira's", "single sign-on"),
+    "login redirect": (
+        {"auth_mode": "sso_302"},
+        "fail  jira: no answer of Jira's",
+        "jira_url must lead to Jira itself",
+    ),
+    "served as nobody": (
+        {"auth_mode": "anonymous_downgrade"},
+        "fail  jira: no answer of Jira's",
+        "serves it as nobody",
+    ),
+    "linking is off": ({"linking": False}, "fail  link types: refused", "check project"),
+    "rate limit": (
+        {"rate_limit": {"limit": 0, "fill_rate": 1, "interval_seconds": 60}},
+        "fail  jira: too many requests",
+        "limits",
+    ),
     "a required field": ({"required_on_create": ["duedate"]}, "fail  create ", "create_defaults"),
 }
 IN_QUICK = 4  # each starts a process; all of them run in CI
