@@ -27,7 +27,7 @@ def machine(tmp_path: Path) -> Iterator[Place]:
 
 
 BROKEN: dict[str, tuple[dict[str, Any], str, str]] = {
-    "expired token": ({"auth_mode": "expired"}, "fail  jira: O6", "renew the token"),
+    "expired token": ({"auth_mode": "expired"}, "fail  jira: not let in", "renew the token"),
     "maintenance": ({"maintenance": True}, "fail  jira: Jira is not reached", "maintenance"),
     "captcha": ({"auth_mode": "captcha"}, "fail  jira: not let in", "log in with a browser once (CAPTCHA)"),
     "login page": ({"auth_mode": "sso_200_html"}, "fail  jira: no answer of Jira's", "single sign-on"),
