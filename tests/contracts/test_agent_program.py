@@ -71,7 +71,7 @@ def test_check_prints_the_failing_probe_and_what_to_do_and_ends_with_1(machine: 
 @pytest.mark.parametrize(
     ("changed", "failing"),
     [
-        ({"board_id": "14"}, "fail  board: O5"),
+        ({"board_id": "14"}, "fail  board: refused"),
         ({"share": '"/nowhere"'}, "fail  share: /nowhere/main is not there"),
         ({"jira_url": '"http://127.0.0.1:1"'}, "fail  jira: O1"),
         ({"project": '"NOPE"'}, "fail  issue types: O5"),
