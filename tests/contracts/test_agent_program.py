@@ -73,8 +73,8 @@ def test_check_prints_the_failing_probe_and_what_to_do_and_ends_with_1(machine: 
     [
         ({"board_id": "14"}, "fail  board: refused"),
         ({"share": '"/nowhere"'}, "fail  share: /nowhere/main is not there"),
-        ({"jira_url": '"http://127.0.0.1:1"'}, "fail  jira: O1"),
-        ({"project": '"NOPE"'}, "fail  issue types: O5"),
+        ({"jira_url": '"http://127.0.0.1:1"'}, "fail  jira: not sent"),
+        ({"project": '"NOPE"'}, "fail  issue types: refused"),
     ][: 1 if PROFILE == "quick" else None],
 )
 def test_check_names_what_is_wrong_in_the_configuration(machine: Place, changed: Any, failing: str) -> None:
