@@ -1,10 +1,11 @@
 """`Client`: ask the other side over a folder and wait for the reply. The exchange's rules stand in `asking`."""
 
+import logging
 import math
 import os
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
@@ -34,15 +35,15 @@ from relay.frames import (
     Side,
     head_problem,
     packed,
-    packed_parts,
 )
 from relay.link import Link, Parcel, Received
-from relay.parts import Assembly
+from relay.parts import Assembly, parcels_of
 from relay.ports import Clock, Folder, Ids
 from relay.profile import Durability, Profile
 from relay.side import SideDriver
 from relay.state import State, Stored
 
+_LOG: Final = logging.getLogger(__name__)
 _HEAD: Final = TypeAdapter(RequestHead)
 # A request that is answered sooner is never written to the local state: nobody can miss what has come.
 SAVE_AFTER_SECONDS: Final = 0.05
@@ -114,8 +115,9 @@ class ClientExchange:
 
     gives_way = False
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, on_late: Callable[[Reply], object] = lambda _: None) -> None:
         self._asking: Asking[Waiter] = Asking()
+        self._on_late = on_late
         self._assembly = Assembly(profile.max_message_bytes)
         self._unsaved: dict[str, tuple[Message, float]] = {}
         self._saved: set[str] = set()
@@ -180,9 +182,17 @@ class ClientExchange:
         given = False
         for waiter in self._asking.reply(reply.id):
             given |= waiter.finish(reply)
+        if not given:
+            self._late(reply)
         # Where everybody has left the request is kept: `RelayTimeout` promised that it can be resumed.
         if given and self._unsaved.pop(reply.id, None) is None and reply.id in self._saved:
             self._answered.add(reply.id)
+
+    def _late(self, reply: Message) -> None:
+        try:
+            self._on_late(reply_from(reply))
+        except Exception:  # noqa: BLE001  # the program's own code; the link goes on
+            _LOG.exception("what was to be done with the late reply to request %s failed", reply.id)
 
     def prepare(self, now: float) -> bool:
         if now < self._save_by:
@@ -231,18 +241,13 @@ class ClientExchange:
         return {"calls": self._calls, "open": len(self._asking), "late": self._asking.late}
 
 
-def parcels_of(message: Message) -> tuple[Parcel, ...]:
-    """A request or reply, cut to what frames carry."""
-    pieces = packed_parts(message)
-    return tuple(Parcel(message.kind, message.id, piece, piece is pieces[-1]) for piece in pieces)
-
-
 class Client:
     """Calls over the link in `folder` (`<share>/<link>`). Thread-safe; one per side, machine and link.
 
     `state_dir` (default $FOLDER_RELAY_STATE or ~/.local/state/folder-relay) has to be on a local disk.
     `durability="none"` leaves out every fsync: quicker, and safe against crashes of programs but not of machines.
     A paired link needs no word: the key that `folder-relay pair` stored is used, or the one in `key_file`.
+    `on_late` is told of each reply nobody waits for any more, perhaps twice, in the relay's thread: be quick.
     Raises `AlreadyRunning`, `ProtocolMismatch`, `UnsafeState`, `KeyUnreadable`. A missing share is waited for.
     """
 
@@ -257,9 +262,10 @@ class Client:
         ids: Ids | None = None,
         profile: Profile | None = None,
         key_file: str | os.PathLike[str] | None = None,
+        on_late: Callable[[Reply], object] = lambda _: None,
     ) -> None:
         settings = Settings(folder, side, state_dir, durability, clock, ids, profile, key_file)
-        self._exchange = ClientExchange(profile or Profile())
+        self._exchange = ClientExchange(profile or Profile(), on_late)
         self._driver = SideDriver(settings, self._exchange)
         self._driver.start(f"relay-{side}")
 
@@ -373,15 +379,12 @@ class Client:
         if waiter.error is not None:
             raise waiter.error
         assert waiter.reply is not None and isinstance(waiter.reply.head, ReplyHead)
-        match waiter.reply.head.error:
-            case None:
-                return reply_from(waiter.reply)
-            case error if error == DELIVERY_LIMIT:
-                raise DeliveryLimitExceeded(request_id)
-            case error if error == REPLY_TOO_LARGE:
-                raise MessageTooLarge(reply_from(waiter.reply).json()["detail"])
-            case _:
-                return reply_from(waiter.reply)
+        error = waiter.reply.head.error
+        if error == DELIVERY_LIMIT:
+            raise DeliveryLimitExceeded(request_id)
+        if error == REPLY_TOO_LARGE:
+            raise MessageTooLarge(reply_from(waiter.reply).json()["detail"])
+        return reply_from(waiter.reply)
 
     def _silence(self, request_id: str, waiter: Waiter, timeout: float) -> RelayError:
         state, detail = self._driver.share_state()

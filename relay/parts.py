@@ -1,9 +1,10 @@
-"""Large messages travel as parts; here they become whole again, within bounds."""
+"""Large messages travel as parts: cut here, and made whole again within bounds."""
 
 from collections.abc import Iterable
 from typing import Final
 
-from relay.frames import Message
+from relay.frames import Message, packed_parts
+from relay.link import Parcel
 
 MAX_UNFINISHED: Final = 8  # one sender sends its parts in a row, so more than a few is a broken sender
 
@@ -47,3 +48,9 @@ class Assembly:
     def _drop(self, message_id: str) -> None:
         self.broken += 1
         del self._parts[message_id]
+
+
+def parcels_of(message: Message) -> tuple[Parcel, ...]:
+    """A request or reply, cut to what frames carry."""
+    pieces = packed_parts(message)
+    return tuple(Parcel(message.kind, message.id, piece, piece is pieces[-1]) for piece in pieces)

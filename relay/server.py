@@ -11,12 +11,11 @@ from typing import Any, Final, Self, assert_never
 from relay import answering, delivery
 from relay.beacon import Beacon
 from relay.calls import DELIVERY_LIMIT, relay_reply
-from relay.client import parcels_of
 from relay.errors import RelayError
 from relay.exchange import RelayStatus, Settings
 from relay.frames import Message, ReplyHead, Side
 from relay.link import Link, Received
-from relay.parts import Assembly
+from relay.parts import Assembly, parcels_of
 from relay.ports import Clock, Folder, Ids
 from relay.profile import Durability, Profile
 from relay.running import WITHDRAWN, AsgiApp, AsgiRunner, Done, Handler, Runner, runner_for

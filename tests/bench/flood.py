@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from relay.beacon import Beacon
-from relay.client import parcels_of
 from relay.clock import SystemIds
 from relay.exchange import Settings
 from relay.frames import Message, RequestHead
 from relay.link import Link, Received
+from relay.parts import parcels_of
 from relay.side import SideDriver
 from relay.state import State
 

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from relay.calls import Reply, reply_message
-from relay.client import ClientExchange, Waiter, _Ask, _GiveUp, _Resume, parcels_of
+from relay.client import ClientExchange, Waiter, _Ask, _GiveUp, _Resume
 from relay.exchange import Settings
 from relay.frames import PEER_OF, Message, RequestHead, Side
 from relay.link import Received
+from relay.parts import parcels_of
 from relay.profile import Profile
 from relay.running import withdrawn
 from relay.server import ServerExchange
@@ -94,6 +95,7 @@ class Hands:
         self.clock, self.ids, self.share = HandClock(), CountedIds(), MemoryShare(ids=CountedIds())
         self.profile = profile or Profile(presence_seconds=0.0)
         self._root = root
+        self.on_late: Callable[[Reply], object] = lambda _: None
         self.begin_server()
         self.begin_client()
 
@@ -113,7 +115,9 @@ class Hands:
         self.server.step()
 
     def begin_client(self) -> None:
-        self.client = SideDriver(self._settings("agent"), ClientExchange(self.profile))
+        self.client = SideDriver(
+            self._settings("agent"), ClientExchange(self.profile, lambda reply: self.on_late(reply))
+        )
         self.client.step()
 
     def kill(self, driver: SideDriver) -> None:

@@ -119,7 +119,7 @@ def test_what_was_hidden_for_one_message_never_passes_for_another() -> None:
 
 @pytest.mark.parametrize("body", [os.urandom(700_000), b"\x01" * 700_000, b"x" * 700_000])
 def test_the_largest_part_fits_into_a_frame_when_hidden_too(body: bytes) -> None:
-    from relay.client import parcels_of
+    from relay.parts import parcels_of
 
     head = RequestHead("POST", "/" + "p" * 30_000, [["x", "я" * 15_000]])
     for parcel in parcels_of(Message("request", "i" * 128, head, body)):

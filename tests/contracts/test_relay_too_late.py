@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from relay.calls import Reply
 from relay.client import Waiter
 from relay.frames import Message, ReplyHead
 from tests.contracts.relay_by_hand import Hands
@@ -55,3 +56,28 @@ def test_either_the_caller_leaves_or_he_has_the_reply() -> None:
     assert not stayed.abandon()
     assert not stayed.finish(None, RuntimeError("too late"))
     assert (stayed.reply, stayed.error) == (reply, None)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_reply_nobody_waits_for_is_told_and_whoever_is_told_cannot_end_the_link(tmp_path: Path, fails: bool) -> None:
+    hands = Hands(tmp_path)
+    told: list[tuple[str, bytes]] = []
+
+    def late(reply: Reply) -> None:
+        told.append((reply.request_id, reply.body))
+        if fails:
+            raise RuntimeError("the program's own fault")
+
+    hands.on_late = late
+    call = hands.ask("r-1")
+    hands.run(1.0)
+    assert call.waiter.abandon()
+    hands.runner.answer("r-1", b"done")
+    hands.run(3.0)
+    assert told == [("r-1", b"done")]
+    again = hands.ask("r-2")
+    hands.run(1.0)
+    hands.runner.answer("r-2", b"next")
+    hands.run(1.0)
+    assert again.waiter.reply is not None
+    assert told == [("r-1", b"done")]
