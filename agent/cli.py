@@ -26,7 +26,7 @@ from agent.telling import status_told
 from protocol.messages import AGENT_VERSION
 from relay import Client, RelayError, StateUnusable
 from relay.clock import SystemClock, SystemIds
-from relay.command_line import Ended, Program
+from relay.command_line import Ended, Program, version_option
 
 if TYPE_CHECKING:
     import httpx2
@@ -57,18 +57,10 @@ link = "main"
 """
 
 
-def _tell_version(wanted: bool) -> None:  # noqa: FBT001  # typer's form of a callback
-    if wanted:
-        typer.echo(f"jira-agent {version('jira-hub')}, protocol {AGENT_VERSION}")
-        raise typer.Exit
-
-
 @app.callback()
 def start(
     *,
-    version: Annotated[
-        bool, typer.Option("--version", help="Show the version and end.", is_eager=True, callback=_tell_version)
-    ] = False,
+    version: Annotated[bool, version_option("jira-agent", f", protocol {AGENT_VERSION}")] = False,
 ) -> None:
     """Executes the hub's commands on a Jira that only this machine can reach, slowly and once."""
 

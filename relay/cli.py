@@ -5,7 +5,6 @@ import json
 import signal
 import sys
 from contextlib import ExitStack
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NoReturn, cast
@@ -14,7 +13,7 @@ import typer
 
 from relay.client import Client
 from relay.clock import SystemClock, SystemIds
-from relay.command_line import Program
+from relay.command_line import Program, version_option
 from relay.errors import (
     FrameGone,
     FrameUnfit,
@@ -73,18 +72,10 @@ Durable = Annotated[str, typer.Option("--durability", help="full: fsync before a
 SideName = Annotated[str, typer.Option("--side", help="hub or agent: which side of the link this is.")]
 
 
-def _tell_version(wanted: bool) -> None:  # noqa: FBT001  # typer's form of a callback
-    if wanted:
-        typer.echo(f"folder-relay {version('jira-hub')}")
-        raise typer.Exit
-
-
 @app.callback()
 def start(
     *,
-    version: Annotated[
-        bool, typer.Option("--version", help="Show the version and end.", is_eager=True, callback=_tell_version)
-    ] = False,
+    version: Annotated[bool, version_option("folder-relay")] = False,
 ) -> None:
     """Requests and replies over a shared folder."""
 

@@ -1,4 +1,4 @@
-"""What the command lines of relay, hub and agent share: how one ends that cannot go on. Each `--help` loads it."""
+"""What the command lines of relay, hub and agent share: `--version`, and how one ends. Each `--help` loads it."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -8,6 +8,19 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
+
+
+def version_option(program: str, more: str = "") -> Any:
+    """The option `--version`: `program`, its release, and what `more` there is to say."""
+
+    def tell(wanted: bool) -> None:  # noqa: FBT001  # typer's form of a callback
+        if wanted:
+            from importlib.metadata import version
+
+            typer.echo(f"{program} {version('jira-hub')}{more}")
+            raise typer.Exit
+
+    return typer.Option("--version", help="Show the version and end.", is_eager=True, callback=tell)
 
 
 class Ended(Exception):

@@ -3,6 +3,7 @@
 BRIDGE_PROFILE = quick (a newcomer's `make test`, the default) | ci (everything is required) | soak (long runs).
 """
 
+import logging
 import os
 from collections.abc import Iterator
 from datetime import timedelta
@@ -47,6 +48,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(machine.cleanup)
     os.environ["FOLDER_RELAY_MACHINE"] = machine.name
     config.pluginmanager.register(Promised(everything=is_everything(config, PROFILE)), "promised")
+
+
+@pytest.fixture
+def logs_as_before() -> Iterator[None]:
+    """`serve` takes over the logs of its process, which in a test goes on with other tests."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from hub.cli.planning import plan
 from hub.cli.running import init, pause, resume, serve, settings_app, status
 from hub.cli.services import doctor, service_app
 from hub.cli.session import Program, Session
+from relay.command_line import version_option
 
 app = typer.Typer(
     name="jira-hub",
@@ -25,14 +26,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def _tell_version(wanted: bool) -> None:  # noqa: FBT001  # typer's form of a callback
-    if wanted:
-        from importlib.metadata import version
-
-        typer.echo(f"jira-hub {version('jira-hub')}")
-        raise typer.Exit
 
 
 @app.callback()
@@ -46,9 +39,7 @@ def start(
     link: Annotated[
         str | None, typer.Option("--link", metavar="NAME", help="Which link is meant, where the hub has several.")
     ] = None,
-    version: Annotated[
-        bool, typer.Option("--version", help="Show the version and end.", is_eager=True, callback=_tell_version)
-    ] = False,
+    version: Annotated[bool, version_option("jira-hub")] = False,
 ) -> None:
     """A durable queue of desired Jira states, carried to an air-gapped agent through a shared folder."""
     context.obj = Session(home, url, link)

@@ -11,6 +11,8 @@ import pytest
 from hub.logs import Lines, start_logs
 from tests.faces.small_hub import SmallHub, creation, fields
 
+pytestmark = pytest.mark.usefixtures("logs_as_before")
+
 
 class Log:
     def __init__(self, form: Any) -> None:
@@ -22,15 +24,6 @@ class Log:
         self.stream.seek(0)
         self.stream.truncate()
         return [line for line in found if line["logger"].startswith("hub")]
-
-
-@pytest.fixture(autouse=True)
-def loggers_as_they_were() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """`jira-hub` before any hub is asked: help, usage, home, files that cannot be sent, a hub that does not run."""
 
 import json
-import logging
 import os
 import socket
 import stat
@@ -17,22 +16,13 @@ from typer.testing import CliRunner, Result
 
 from hub.cli import app
 
+pytestmark = pytest.mark.usefixtures("logs_as_before")
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(sys.executable).parent / "jira-hub"
 
 
 def run(*arguments: str | Path, home: Path, **environment: str) -> Result:
     return CliRunner().invoke(app, [str(each) for each in arguments], env={"JIRA_HUB_HOME": str(home), **environment})
-
-
-@pytest.fixture(autouse=True)
-def logs_as_before() -> Iterator[None]:
-    """`serve` takes over the logs of its process, which here goes on with other tests."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 @pytest.fixture
