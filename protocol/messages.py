@@ -47,7 +47,8 @@ class Delivery(_FromHub):
     """A claimed command on its way to the agent; `GET /agent/commands/{id}` answers the same with today's status.
 
     `pause_seconds` is the gap: since the last Jira call before the first one, and between the writes of this command.
-    `identity` belongs to an `ensure_issue` alone; `age_seconds` counts from the first delivery.
+    `identity` belongs to an `ensure_issue` alone; `age_seconds` counts from the first delivery. `restored`: the hub's
+    database was restored from a copy since the command was created, so it may have been carried out already, unknown.
     """
 
     id: int
@@ -59,6 +60,7 @@ class Delivery(_FromHub):
     age_seconds: float = 0
     identity: str | None = None
     batch_id: int | None = None
+    restored: bool = False
 
 
 class Report(_FromAgent):

@@ -64,11 +64,11 @@ def _find(work: Work, want: EnsureIssue) -> Found | None:
     """Our issue, by identity and by the seeds' rule; an empty answer counts only if the index lives.
 
     With a creation of unknown outcome behind us, by this command or an earlier one of its root, "not found" from an
-    index that does not show an issue we know of means nothing (H1): wait and search again. Delivered before, or a
-    person's retry (H3), and nothing of it in the journal: the journal may be lost and the issue made by a life before
+    index that does not show an issue we know of means nothing (H1): wait and search again. Delivered before, or with
+    a past (H3), and nothing of it in the journal: the journal may be lost and the issue made by a life before
     it, so here too the first "not found" is not the last word, however short the gap.
     """
-    doubted = (work.delivery.delivery > 1 or _is_retry(work)) and not work.tried_to_create
+    doubted = (work.delivery.delivery > 1 or _has_past(work)) and not work.tried_to_create
     for _ in range(INDEX_ROUNDS):
         issues = search(work, own_recent_issues(work.site.project, work.age_seconds), mirror_fields(work.site))
         found = ours(work.delivery.identity, _identified(work, want, issues), tried=work.tried_to_create)
@@ -105,19 +105,22 @@ def _identity(work: Work, state: IssueState) -> str | None:
     return identity if isinstance(identity, str) else None
 
 
-def _is_retry(work: Work) -> bool:
-    """Whether an earlier command has this identity: the number in it is the root's."""
+def _has_past(work: Work) -> bool:
+    """Whether the issue may be older than this command's first delivery: an earlier command has this identity (the
+    number in it is the root's), or the hub was restored and may have forgotten what came of this one.
+    """
     identity = work.delivery.identity
-    return identity is not None and not identity.endswith(f":{work.delivery.id}")
+    retried = identity is not None and not identity.endswith(f":{work.delivery.id}")
+    return retried or work.delivery.restored
 
 
 def _renamed(work: Work) -> Found | None:
     """Ours under another summary (H5): a person may have renamed it between its creation and this rerun of it."""
-    identity, retried = work.delivery.identity, _is_retry(work)
-    if identity is None or not (retried or work.tried_to_create or work.delivery.delivery > 1):
+    identity, has_past = work.delivery.identity, _has_past(work)
+    if identity is None or not (has_past or work.tried_to_create or work.delivery.delivery > 1):
         return None
-    # The age is the command's own; what it is a retry of may have made the issue long before.
-    age = max(work.age_seconds, RETRIED_SECONDS if retried else 0.0)
+    # The age is the command's own; the issue may have been made long before.
+    age = max(work.age_seconds, RETRIED_SECONDS if has_past else 0.0)
     young = search(work, own_issues_since(work.site.project, age), mirror_fields(work.site))
     for issue in young[:MAX_YOUNG]:
         state = issue_state(work.site, issue)

@@ -100,6 +100,7 @@ def delivery_body(row: Row, terms: Terms, *, deliveries: int, age_seconds: float
         "age_seconds": age_seconds,
         "identity": identity(terms.epochs, row) if row["type"] == "ensure_issue" else None,
         "batch_id": row["batch_id"],
+        "restored": terms.epochs.of(row["id"]) != terms.epochs.today,
     }
 
 

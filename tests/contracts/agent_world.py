@@ -48,6 +48,13 @@ class Queue:
         self.down = False
         self.refuse: dict[str, HubAnswer] = {}
         self.gaps: dict[str, float] = dict(DEFAULT_GAPS)
+        self.restored = False
+
+    def restore(self) -> None:
+        """The hub is an older copy of itself: it gives the same ids again, and remembers no command."""
+        self.commands.clear()
+        self.reports.clear()
+        self.restored = True
 
     def add(self, command_type: str, *, identity: str | None = None, **params: Any) -> int:
         number = len(self.commands) + 40
@@ -59,6 +66,7 @@ class Queue:
                 "status": "queued",
                 "delivery": 0,
                 "identity": identity,
+                "restored": self.restored,
             }
         )
         return number

@@ -22,6 +22,7 @@ from tests.contracts.reports_world import (
     made,
     moments,
     turns,
+    without_journal,
 )
 
 REPORT = {"temp_key": "new:1", "summary": "Отчёт", "identity": "jh:a:40"}
@@ -106,6 +107,21 @@ def test_a_retry_days_later_finds_what_the_first_command_left_behind(summary: st
     if summary != "Отчёт":
         world.person("edit", key=key, fields={"summary": summary})
     world.clock.sleep(9 * 86_400.0)
+    assert world.report_of("ensure_issue", **REPORT)["result"]["key"] == key
+
+
+@pytest.mark.parametrize("summary", ["Отчёт", "Отчёт за март"], ids=["as it was", "renamed"])
+def test_what_a_restored_hub_has_forgotten_is_found_by_an_agent_that_has_forgotten_it_too(
+    summary: str, tmp_path: Path
+) -> None:
+    """Done; then the hub is restored to before its first claim, and the journal lost: a first delivery once more."""
+    world = built(tmp_path)
+    key = world.report_of("ensure_issue", **REPORT)["result"]["key"]
+    if summary != "Отчёт":
+        world.person("edit", key=key, fields={"summary": summary})
+    world.clock.sleep(3_600.0)
+    world.queue.restore()
+    without_journal(world)
     assert world.report_of("ensure_issue", **REPORT)["result"]["key"] == key
 
 

@@ -73,6 +73,7 @@ def test_the_start_finds_it_out_and_hands_out_nothing_but_the_reading_of_the_mir
         assert delivery is not None
         assert (delivery["type"], set(delivery["params"]["keys"])) == ("refresh", {"AURORA-1", "AURORA-2"})
         assert delivery["id"] > 1_000_000
+        assert not delivery["restored"]
         assert [service.command("main", number)["status"] for number in (1, 2, 3, 4)] == ["claimed", *["queued"] * 3]
         report(service, delivery["id"], {"missing": ["AURORA-1", "AURORA-2"]})
         assert claim(service) is None
@@ -88,7 +89,7 @@ def test_a_person_lets_a_batch_go_on_once_the_mirror_was_read(restored: Path) ->
         service.approve_batch("main", 1)
         again = claim(service)
         assert again is not None
-        assert (again["id"], again["delivery"]) == (1, 2)
+        assert (again["id"], again["delivery"], again["restored"]) == (1, 2, True)
         assert service.command("main", 3)["held"]
 
 
