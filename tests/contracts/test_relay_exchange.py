@@ -16,6 +16,7 @@ from relay import (
     PeerOffline,
     Profile,
     RelayClosed,
+    RelayStatus,
     RelayTimeout,
     Reply,
     Request,
@@ -41,6 +42,12 @@ def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
     while not condition():
         assert time.monotonic() < ends, "it never came true"
         time.sleep(0.005)
+
+
+def everything_published(status: RelayStatus) -> bool:
+    """Whether all that was given to a side is in the folder, the other side not having been there yet."""
+    published = status.counters["published"] - status.counters["repeated"]
+    return (status.counters["open"], status.waiting) == (0, 0) and published == status.in_flight
 
 
 @pytest.fixture(params=["disk", "memory"])
@@ -167,6 +174,7 @@ def test_a_request_withdrawn_before_its_start_never_runs_unless_it_is_asked_agai
     with client_of() as client:
         with pytest.raises(PeerOffline):
             client.call("GET", "/early", timeout=0.2, request_id="early")
+        until(lambda: everything_published(client.status()))
         runs: list[str] = []
 
         def handler(request: Request) -> Reply:
