@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Final
 
 DUPLICATE_DAYS: Final = 7  # the seeds' window; it grows with the delivery's age
-SLACK_MINUTES: Final = 10  # the hub counts the age, and its answer may have been long under way
 _DAY: Final = 86_400.0
 
 
@@ -27,13 +26,6 @@ def own_recent_issues(project: str, age_seconds: float) -> str:
     days = max(DUPLICATE_DAYS, math.ceil(age_seconds / _DAY) + 1)
     own = "(reporter = currentUser() OR creator = currentUser())"
     return f"project = {quoted(project)} AND {own} AND created >= -{days}d ORDER BY key"
-
-
-def own_issues_since(project: str, age_seconds: float) -> str:
-    """Our issues made since a command was first delivered, the newest first; by Jira's own clock."""
-    minutes = math.ceil(age_seconds / 60) + SLACK_MINUTES
-    own = "(reporter = currentUser() OR creator = currentUser())"
-    return f"project = {quoted(project)} AND {own} AND created >= -{minutes}m ORDER BY created DESC"
 
 
 def these_keys(keys: Sequence[str]) -> str:

@@ -27,3 +27,8 @@ def is_temporary(key: str) -> bool:
 def project_of(key: str) -> str:
     """The project of an issue key: `AURORA` of `AURORA-1533`."""
     return key.rpartition("-")[0]
+
+
+def number_of(key: str) -> int:
+    """The number of an issue key: 1533 of `AURORA-1533`."""
+    return int(key.rpartition("-")[2])

@@ -7,16 +7,16 @@ from agent.differences.issue import Candidate, Found, differing, issue_differenc
 from agent.differences.refresh import issue_state, mirror_fields
 from agent.executor.reading import issue_request, read_issue, search, try_issue
 from agent.executor.work import CommandFailed, EnvironmentBlocked, Work, bring_about
-from agent.jql import own_issues_since, own_recent_issues, own_with_label, these_keys
+from agent.jql import own_recent_issues, own_with_label, these_keys
 from agent.outcomes import Outcome
 from agent.writes import CREATION, PROPERTY, CreateIssue, Write
 from protocol.commands import EnsureIssue
 from protocol.issues import IssueState
-from protocol.keys import project_of
+from protocol.keys import number_of, project_of
 
 Result = dict[str, Any]
+Identities = dict[str, str | None]  # by key
 MAX_YOUNG: Final = 20  # issues made since the first delivery: the agent makes one in two minutes, and one at a time
-RETRIED_SECONDS: Final = 7 * 86_400.0  # as far back as the seeds' own search for a duplicate
 INDEX_ROUNDS: Final = 5  # settle windows to wait for a search index that does not show what we know is there
 
 
@@ -69,10 +69,11 @@ def _find(work: Work, want: EnsureIssue) -> Found | None:
     it, so here too the first "not found" is not the last word, however short the gap.
     """
     doubted = (work.delivery.delivery > 1 or _has_past(work)) and not work.tried_to_create
+    known: Identities = {}
     for _ in range(INDEX_ROUNDS):
         issues = search(work, own_recent_issues(work.site.project, work.age_seconds), mirror_fields(work.site))
-        found = ours(work.delivery.identity, _identified(work, want, issues), tried=work.tried_to_create)
-        found = found or _renamed(work)
+        found = ours(work.delivery.identity, _identified(work, want, issues, known), tried=work.tried_to_create)
+        found = found or _renamed(work, issues, known)
         trusted = work.unsettled is None or _index_lives(work, issues)
         if found is not None or (trusted and not doubted):
             return found
@@ -81,7 +82,7 @@ def _find(work: Work, want: EnsureIssue) -> Found | None:
     raise EnvironmentBlocked(Outcome.UNKNOWN, "индекс поиска Jira не показывает задач, которые точно есть")
 
 
-def _identified(work: Work, want: EnsureIssue, issues: Sequence[Any]) -> tuple[Candidate, ...]:
+def _identified(work: Work, want: EnsureIssue, issues: Sequence[Any], known: Identities) -> tuple[Candidate, ...]:
     """The namesakes with the identities they carry: one more GET each, as a search does not return properties."""
     plain = [
         Candidate(issue_state(work.site, issue), str((issue["fields"].get("issuetype") or {}).get("id", "")))
@@ -90,10 +91,17 @@ def _identified(work: Work, want: EnsureIssue, issues: Sequence[Any]) -> tuple[C
     same = namesakes(work.site, want, plain)
     if work.delivery.identity is None:
         return same
-    return tuple(Candidate(one.state, one.type_id, _identity(work, one.state)) for one in same)
+    return tuple(Candidate(one.state, one.type_id, _identity(work, one.state, known)) for one in same)
 
 
-def _identity(work: Work, state: IssueState) -> str | None:
+def _identity(work: Work, state: IssueState, known: Identities) -> str | None:
+    """Which command made it; asked of Jira once a search, for that never changes."""
+    if state.key not in known:
+        known[state.key] = _read_identity(work, state)
+    return known[state.key]
+
+
+def _read_identity(work: Work, state: IssueState) -> str | None:
     labelled = next((label for label in state.labels if label.startswith("jh:")), None)
     if labelled is not None and work.site.identity_label:
         return labelled
@@ -114,17 +122,18 @@ def _has_past(work: Work) -> bool:
     return retried or work.delivery.restored
 
 
-def _renamed(work: Work) -> Found | None:
-    """Ours under another summary (H5): a person may have renamed it between its creation and this rerun of it."""
-    identity, has_past = work.delivery.identity, _has_past(work)
-    if identity is None or not (has_past or work.tried_to_create or work.delivery.delivery > 1):
+def _renamed(work: Work, issues: Sequence[Any], known: Identities) -> Found | None:
+    """Ours under another summary (H5): a person may have renamed it between its creation and this rerun of it.
+
+    However young the command is said to be: what it is a retry of may have made the issue, and clocks go back.
+    """
+    identity = work.delivery.identity
+    if identity is None or not (_has_past(work) or work.tried_to_create or work.delivery.delivery > 1):
         return None
-    # The age is the command's own; the issue may have been made long before.
-    age = max(work.age_seconds, RETRIED_SECONDS if has_past else 0.0)
-    young = search(work, own_issues_since(work.site.project, age), mirror_fields(work.site))
-    for issue in young[:MAX_YOUNG]:
+    newest = sorted(issues, key=lambda issue: number_of(str(issue["key"])), reverse=True)
+    for issue in newest[:MAX_YOUNG]:
         state = issue_state(work.site, issue)
-        if _identity(work, state) == work.delivery.identity:
+        if _identity(work, state, known) == identity:
             return Found(Candidate(state, type_id=""), existed_before=False, also_found=())
     return None
 

@@ -125,6 +125,20 @@ def test_what_a_restored_hub_has_forgotten_is_found_by_an_agent_that_has_forgott
     assert world.report_of("ensure_issue", **REPORT)["result"]["key"] == key
 
 
+def test_a_redelivery_whose_age_a_clock_set_back_has_eaten_finds_its_renamed_issue(tmp_path: Path) -> None:
+    """Made an hour ago, renamed, the journal lost; the hub's clock was set back, and it says the command is new."""
+    world = built(tmp_path)
+    number = world.queue.add("ensure_issue", **REPORT)
+    dies_after(world, "POST", "/issue$")
+    killed(world)
+    [key] = made(world)
+    world.person("edit", key=key, fields={"summary": "Отчёт за март"})
+    world.clock.sleep(3_600.0)
+    without_journal(world)
+    world.run(steps=400)
+    assert world.queue.reports[number]["result"]["key"] == key
+
+
 def test_an_issue_that_a_person_deleted_is_no_answer_to_a_retry(tmp_path: Path) -> None:
     world = built(tmp_path)
     first = world.report_of("ensure_issue", **REPORT)["result"]["key"]

@@ -115,10 +115,14 @@ def p8_every_created_issue_is_known(world: "World") -> str | None:
     known = {str(row["result"]) for row in world.commands() if row["type"] == "ensure_issue"}
     known |= {row[0] for row in world.database().execute("SELECT report FROM late_result")}
     text = " ".join(known)
+    present, carried_out = world.present_roots(), world.witness.carried_out
     for root, keys in world.witness.created.items():
-        lost = [key for key in keys if f'"{key}"' not in text and key not in world.witness.deleted]
-        if lost and root in world.present_roots():
-            return f"{lost[0]}, created for command {root[0]}, is not known to the hub"
+        for key in keys:
+            # What the newer database knew may be gone with it, unless the command is carried out anew and finds it.
+            forgotten = key in world.witness.forgotten
+            gone = key in (world.witness.taken_away if forgotten else world.witness.deleted)
+            if f'"{key}"' not in text and not gone and root in (carried_out if forgotten else present):
+                return f"{key}, created for command {root[0]}, is not known to the hub"
     return None
 
 
@@ -151,8 +155,11 @@ def p11_one_command_in_flight_and_in_order(
     if event["to_status"] != "claimed":
         return None
     database = world.database()
-    # What was claimed before a restoring stays so, on hold, while the mirror is refreshed: no agent has it in hand.
-    claimed = database.execute("SELECT count(*) FROM command WHERE status = 'claimed' AND held = 0").fetchone()[0]
+    # What a restored copy has as claimed is in flight no more: on hold first, then due again beside what came since.
+    claimed = database.execute(
+        "SELECT count(*) FROM command WHERE status = 'claimed' AND NOT EXISTS (SELECT 1 FROM event"
+        " WHERE command_id = command.id AND from_status = 'claimed' AND to_status = 'claimed' AND why LIKE 'on hold%')"
+    ).fetchone()[0]
     if claimed > 1:
         return f"{claimed} commands are in flight"
     if event["from_status"] == "claimed":

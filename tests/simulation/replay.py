@@ -3,7 +3,7 @@
 import argparse
 from typing import Final
 
-from tests.simulation.swarm import STORM_SECONDS, plan_of, quiet, stops_at, storm_of, world_folder
+from tests.simulation.swarm import STORM, STORM_SECONDS, plan_of, quiet, stops_at, world_folder
 from tests.simulation.witness import Told
 from tests.simulation.world import World
 
@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--stopped", action="store_true", help="the faults stop at the seed's random moment")
     parser.add_argument("--storm", action="store_true", help="the plan STORM instead of the seed's own")
     given = parser.parse_args()
-    plan, seconds = (storm_of(given.seed), STORM_SECONDS) if given.storm else plan_of(given.seed)
+    plan, seconds = (STORM, STORM_SECONDS) if given.storm else plan_of(given.seed)
     if given.stopped:
         seconds = stops_at(given.seed)
     with world_folder() as folder, quiet():

@@ -11,7 +11,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Final, Literal
@@ -19,14 +19,12 @@ from typing import Final, Literal
 from tests.simulation.faults import ALL, random_faults
 from tests.simulation.world import HOUR, Broken, Plan, World
 
-# Everything goes wrong, often; a hub restored from a copy is a matter of its own (see RESTORES_IN).
-STORM: Final = Plan(faults=ALL - {"database restored"}, intensity=8.0, batch_every=0.5 * HOUR)
+STORM: Final = Plan(faults=ALL, intensity=8.0, batch_every=0.5 * HOUR)  # everything goes wrong, often
 STORM_SECONDS: Final = 12 * HOUR
 Kind = Literal["calm", "some", "all"]
 KINDS: Final[tuple[Kind, ...]] = ("some", "some", "all", "some", "calm")
 # A hub restored from a copy is a matter of its own (`test_restored_hub`): most worlds live without.
 RESTORES_IN: Final = 5
-RESTORED_STORMS_IN: Final = 4
 AT_ONCE: Final = 2
 _MEMORY: Final = Path("/dev/shm")
 
@@ -134,17 +132,13 @@ def run_seed(seed: int, *, plan: Plan | None = None, seconds: float | None = Non
     return outcome
 
 
-def storm_of(seed: int) -> Plan:
-    return replace(STORM, faults=ALL) if seed % RESTORED_STORMS_IN == 0 else STORM
-
-
 def stopped(seed: int) -> Outcome:
     """The seed's own plan, its faults stopped at a random moment."""
     return run_seed(seed, seconds=stops_at(seed))
 
 
 def stormy(seed: int) -> Outcome:
-    return run_seed(seed, plan=storm_of(seed), seconds=STORM_SECONDS)
+    return run_seed(seed, plan=STORM, seconds=STORM_SECONDS)
 
 
 def lived(run: Callable[[int], Outcome], seeds: Iterable[int]) -> Iterator[Outcome]:

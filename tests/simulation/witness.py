@@ -62,6 +62,8 @@ class Witness:
     rechecked: dict[tuple[str, int], tuple[float, str]] = field(default_factory=dict)
     commands: dict[Incarnation, Seen] = field(default_factory=dict)
     created: dict[Incarnation, list[str]] = field(default_factory=lambda: defaultdict(list))
+    forgotten: set[str] = field(default_factory=set)  # created before the hub's database was last restored from a copy
+    carried_out: set[Incarnation] = field(default_factory=set)  # roots of what is done since then
     unknown_creations: list[str] = field(default_factory=list)
     root_of: dict[str, Incarnation] = field(default_factory=dict)
     delivered: dict[str, Incarnation] = field(default_factory=dict)  # by the request id of the claim
@@ -77,6 +79,7 @@ class Witness:
     _newest_root: dict[int, Incarnation] = field(default_factory=dict)
     _claimed_ids: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     _newest_event: int = 0
+    _reads_copy: bool = False
 
     def tell(self, who: str, text: str, whom: str = "") -> None:
         self.chronicle.append(Told(self.world.time.now, who, whom, text))
@@ -88,9 +91,12 @@ class Witness:
 
     def hub_restored(self) -> None:
         """An older database stands in the place of the last one: what came after never happened, as far as it knows."""
-        self._newest_event = 0
+        self._newest_event, self._reads_copy = 0, True
         for seen in self.commands.values():
             seen.end = None
+        self.answers.clear()  # the newer ones are gone with it, and are made anew
+        self.holder = None  # whoever held the link when the copy was made
+        self.forgotten.update(key for keys in self.created.values() for key in keys)
 
     def hub_committed(self) -> None:
         database = self._connection()
@@ -103,6 +109,9 @@ class Witness:
         for row in rows:
             self._newest_event = row["id"]
             self._moved(database, row)
+        if self._reads_copy:
+            self._reads_copy = False
+            self.carried_out.clear()  # that was in the copy's own time
 
     def incarnation(self, row: sqlite3.Row) -> Incarnation:
         return row["id"], row["batch_at"]
@@ -140,6 +149,8 @@ class Witness:
             identity = re.search(r'"identity":"([^"]+)"', stored[0]) if stored else None
             if identity is not None:
                 self.root_of[identity[1]] = root
+        if target == "done":
+            self.carried_out.add(root)
         if target in TERMINAL:
             seen.ended_at = self.world.time.now
             self._look_at(seen)
@@ -166,8 +177,11 @@ class Witness:
     ) -> None:
         self.tell("hub", f"{answer.status}{f' {request_id[:6]}' if request_id else ''}", agent.name)
         if request_id is not None and answer.status < 500 and answer.status not in (409, 413, 422, 426):
-            before = self.answers.setdefault(request_id, (answer.status, answer.body))
-            if before != (answer.status, answer.body):
+            given = (answer.status, answer.body)
+            # A claim that was given up, or overtaken, is answered empty: it has done nothing, and may be asked anew.
+            empty = "/claim" in path and answer.status == 204
+            before = self.answers.get(request_id, given) if empty else self.answers.setdefault(request_id, given)
+            if before != given:
                 self.world.broke("P7", f"request {request_id} got {before} first and {answer} later")
         if "/claim" in path and answer.status == 409 and agent is self.world.agent:
             self.refused_at = self.world.time.now  # the agent tells a person once, the hub's page at each look
