@@ -118,7 +118,7 @@ def p8_every_created_issue_is_known(world: "World") -> str | None:
     present, carried_out = world.present_roots(), world.witness.carried_out
     for root, keys in world.witness.created.items():
         for key in keys:
-            # What the newer database knew may be gone with it, unless the command is carried out anew and finds it.
+            # Who knew of it may have lost the memory, and a person may have cancelled; carried out anew, it is found.
             forgotten = key in world.witness.forgotten
             gone = key in (world.witness.taken_away if forgotten else world.witness.deleted)
             if f'"{key}"' not in text and not gone and root in (carried_out if forgotten else present):

@@ -62,8 +62,8 @@ class Witness:
     rechecked: dict[tuple[str, int], tuple[float, str]] = field(default_factory=dict)
     commands: dict[Incarnation, Seen] = field(default_factory=dict)
     created: dict[Incarnation, list[str]] = field(default_factory=lambda: defaultdict(list))
-    forgotten: set[str] = field(default_factory=set)  # created before the hub's database was last restored from a copy
-    carried_out: set[Incarnation] = field(default_factory=set)  # roots of what is done since then
+    forgotten: set[str] = field(default_factory=set)  # created before the hub or the agent last lost its memory
+    carried_out: set[Incarnation] = field(default_factory=set)  # roots of what is done, in the hub's present database
     unknown_creations: list[str] = field(default_factory=list)
     root_of: dict[str, Incarnation] = field(default_factory=dict)
     delivered: dict[str, Incarnation] = field(default_factory=dict)  # by the request id of the claim
@@ -96,6 +96,10 @@ class Witness:
             seen.end = None
         self.answers.clear()  # the newer ones are gone with it, and are made anew
         self.holder = None  # whoever held the link when the copy was made
+        self.memory_lost()
+
+    def memory_lost(self) -> None:
+        """Whoever knew of an issue may be gone; a person may have cancelled its command too."""
         self.forgotten.update(key for keys in self.created.values() for key in keys)
 
     def hub_committed(self) -> None:
