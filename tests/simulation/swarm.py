@@ -23,8 +23,6 @@ STORM: Final = Plan(faults=ALL, intensity=8.0, batch_every=0.5 * HOUR)  # everyt
 STORM_SECONDS: Final = 12 * HOUR
 Kind = Literal["calm", "some", "all"]
 KINDS: Final[tuple[Kind, ...]] = ("some", "some", "all", "some", "calm")
-# A hub restored from a copy is a matter of its own (`test_restored_hub`): most worlds live without.
-RESTORES_IN: Final = 5
 AT_ONCE: Final = 2
 _MEMORY: Final = Path("/dev/shm")
 
@@ -55,8 +53,6 @@ def plan_of(seed: int) -> tuple[Plan, float]:
     chance = random.Random(seed * 7_919 + 1)
     kind = kind_of(seed)
     faults = {"calm": frozenset[str](), "all": ALL, "some": random_faults(chance)}[kind]
-    if seed % RESTORES_IN:
-        faults -= {"database restored"}
     slow = chance.random() < 0.3
     plan = Plan(
         faults=faults,
