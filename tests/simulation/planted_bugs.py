@@ -360,6 +360,19 @@ def a_frame_is_acknowledged_before_it_is_read() -> list[Any]:
     return [_to(relay.link.Link, "wants", wants)]
 
 
+@bug("database restored", "journal lost", "person renames", batch_every=600.0)
+def a_restored_hub_does_not_say_so() -> list[Any]:
+    real = hub.service.delivering.delivery_body
+    return [
+        _to(hub.service.delivering, "delivery_body", lambda *row, **told: {**real(*row, **told), "restored": False})
+    ]
+
+
+@bug("agent power cut", "journal lost", "person renames", intensity=6.0, batch_every=600.0)
+def a_renamed_issue_is_not_looked_for() -> list[Any]:
+    return [_to(agent.executor.creation, "_renamed", lambda work, issues, known: None)]
+
+
 def names() -> list[str]:
     """All of them, in the order they are planted."""
     return [name for name in BUGS if re.fullmatch(r"[a-z0-9 ]+", name)]

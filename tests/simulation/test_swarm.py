@@ -21,6 +21,9 @@ TWICE = {"quick": 1, "ci": 50, "soak": 50}[PROFILE]
 CALM_HOURS = {"quick": 3, "ci": 480, "soak": 2_400}[PROFILE]
 SHORT = Plan(faults=ALL, intensity=6.0, batch_every=0.5 * HOUR)
 STORMS = range(500, 510)  # what the others did not reach is looked for in storms
+# Worlds that broke a promise once (docs/testing.md, "What the worlds found"): by the seed's own plan, and in storms.
+FOUND = (1021, 1027, 1037, 1070, 1186, 1192, 1197, 1300, 1317)
+FOUND_STORMS = (501, 502, 505, 865)
 # Two moves no random world is likely to make have tests of their own: senseless real keys, confirmation by state.
 RARE = {("queued", "failed"), ("claimed", "confirmed_by_state")}
 MOVES = {(move.source, move.target) for move in LIFECYCLE} - RARE
@@ -73,6 +76,15 @@ def test_the_same_seed_twice_gives_the_same_hash(seed: int, covered: Covered) ->
     first, again = (run_seed(seed, plan=SHORT, seconds=0.25 * HOUR) for _ in range(2))
     assert (first.digest, first.broken) == (again.digest, ())
     covered("T2", first.hours)
+
+
+@pytest.mark.part("T2")
+@pytest.mark.skipif(PROFILE == "quick", reason="what they found has timelines of its own")
+@pytest.mark.timeout(600)
+def test_a_world_that_broke_a_promise_once_holds_them_all(covered: Covered) -> None:
+    own, storms = list(lived(run_seed, FOUND)), list(lived(stormy, FOUND_STORMS))
+    assert broken(own, "") + broken(storms, "--storm") == []
+    covered("T2", sum(one.hours for one in (*own, *storms)))
 
 
 @pytest.mark.part("T2")

@@ -249,13 +249,14 @@ def h18_a_restored_hub_does_not_do_again_what_was_done(world: World) -> None:
     command, _ = world.people.apply(issue())
     image = world.hub.backup()
     world.until(command, "done")
-    _restore(world, image)
+    restored(world, image)
     world.run(600.0)
     must(len(created(world)) == 1, f"created {created(world)} without a person's word")
     world.settle()
 
 
-def _restore(world: World, image: bytes) -> None:
+def restored(world: World, image: bytes) -> None:
+    """The hub comes back on an earlier copy of its database."""
     world.hub.down_seconds = 10.0
     world.hub.stop()
     world.hub.restore(image)
@@ -271,7 +272,7 @@ def h19_the_key_of_a_creation_unknown_to_a_restored_hub_is_kept(world: World) ->
     command, _ = world.people.apply(issue())
     world.kill_agent_at("http after", down=60.0)
     del command
-    _restore(world, image)
+    restored(world, image)
     world.run(HOUR)
     orphans = world.agent.folder / "orphans.jsonl"
     must(orphans.exists(), "what was in hand is told nowhere")
@@ -283,7 +284,7 @@ def h20_a_restored_hub_gives_no_id_twice(world: World) -> None:
     image = world.hub.backup()
     first, _ = world.people.apply(fields())
     world.until(first, "done")
-    _restore(world, image)
+    restored(world, image)
     second = world.people.apply(fields(duedate="2026-11-12"))[0]
     must(second != first, f"{first} was given twice")
     world.settle()
@@ -320,7 +321,7 @@ def l02_a_command_the_hub_does_not_know_is_closed(world: World) -> None:
     image = world.hub.backup()
     world.people.apply(fields())
     world.kill_agent_at("http before", down=60.0, writing=False)
-    _restore(world, image)
+    restored(world, image)
     second = world.people.apply(fields(duedate="2026-11-12"))[0]
     world.until(second, "done")
     world.settle()

@@ -6,7 +6,7 @@ from agent.serve import names_cache
 from relay.frames import Side
 from tests.simulation.agent_machine import AgentMachine
 from tests.simulation.hub_machine import HubMachine
-from tests.simulation.timelines import HOUR, World, created, fields, issue, must, timeline
+from tests.simulation.timelines import HOUR, World, created, fields, issue, must, restored, timeline
 
 
 @timeline()
@@ -277,5 +277,38 @@ def h05_a_person_renames_the_issue_before_the_retry_of_a_cancelled_creation(worl
     again = world.people.retry(first)["commands"][0]["id"]
     world.people.look_after()
     world.until(again, "done", "failed")
+    must(created(world) == [key], f"created {created(world)}")
+    world.settle()
+
+
+@timeline()
+def h05_the_hubs_clock_is_set_back_before_the_rerun_of_a_renamed_creation(world: World) -> None:
+    command, _ = world.people.apply(issue())
+    world.kill_agent_at("http executed", down=HOUR)
+    (key,) = created(world)
+    world.people.edit(action="edit", key=key, fields={"summary": "Иначе"})
+    world.agent.lose_journal()
+    world.hub.machine.jump(-2 * HOUR)
+    world.run(HOUR + 60.0)
+    world.people.adopt()
+    world.until(command, "done", "failed")
+    must(created(world) == [key], f"created {created(world)}")
+    world.settle()
+
+
+@timeline()
+def h18_a_restored_hub_and_an_agent_on_an_empty_disk_find_the_renamed_issue(world: World) -> None:
+    command, _ = world.people.apply(issue())
+    image = world.hub.backup()
+    world.until(command, "done")
+    (key,) = created(world)
+    world.people.edit(action="edit", key=key, fields={"summary": "Иначе"})
+    world.agent.stop()
+    world.agent.lose_disk()
+    restored(world, image)
+    world.agent.start()
+    world.run(600.0)
+    world.people.look_after()
+    world.until(command, "done", "failed")
     must(created(world) == [key], f"created {created(world)}")
     world.settle()
