@@ -33,7 +33,6 @@ MAX_CLAIMS: Final = 10_000  # of a day that are remembered; more than one in nin
 MAX_CREATIONS: Final = (
     50  # that are remembered by their root: a person's retry follows within days, not thousands later
 )
-CREATIONS_KEPT: Final = 30 * DAY  # no search index lags so long
 MAX_CRASHES: Final = 3  # a command that kills the agent at each attempt must not hold the queue (L1)
 MAX_LOOK_UPS: Final = 3  # lives spent on finding out what it made before it was given up; they may end as well
 
@@ -160,9 +159,8 @@ def _creations_after(memory: Memory, record: Intent | Step) -> tuple[Creation, .
         if record.created_key is None:
             return memory.creations  # a namesake was there: what became of our own creation stays open
         others.append(Creation(at=record.at, root=root, key=record.created_key))
-    young = [one for one in others if one.at > record.at - CREATIONS_KEPT]
-    # Too many: what is settled goes first, a search will find it; then the oldest.
-    return tuple(sorted(young, key=lambda one: (one.intent is not None, one.at))[-MAX_CREATIONS:])
+    # Too many: what is settled goes first, a search will find it; then the oldest, by position, not by a clock.
+    return tuple(sorted(others, key=lambda one: one.intent is not None)[-MAX_CREATIONS:])
 
 
 def _after_call(memory: Memory, record: Call | Answered) -> Memory:

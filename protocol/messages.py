@@ -47,8 +47,9 @@ class Delivery(_FromHub):
     """A claimed command on its way to the agent; `GET /agent/commands/{id}` answers the same with today's status.
 
     `pause_seconds` is the gap: since the last Jira call before the first one, and between the writes of this command.
-    `identity` belongs to an `ensure_issue` alone; `age_seconds` counts from the first delivery. `restored`: the hub's
-    database was restored from a copy since the command was created, so it may have been carried out already, unknown.
+    `identity` belongs to an `ensure_issue` alone. `age_seconds` counts from the first delivery; where an effect may be
+    older, of a retry or a restored command, from the moment the root was queued. `restored`: the hub's database was
+    restored from a copy since the command was created, so it may have been carried out already, unknown.
     """
 
     id: int

@@ -15,8 +15,10 @@ from protocol.issues import IssueState
 from protocol.keys import number_of, project_of
 
 Result = dict[str, Any]
-Identities = dict[str, str | None]  # by key
-MAX_YOUNG: Final = 20  # issues made since the first delivery: the agent makes one in two minutes, and one at a time
+# Issues that are asked for their identity, the newest first. Since a first delivery hardly any is made: the agent makes
+# one at a time. A command with a past may have had its effect before the whole batch it belongs to.
+MAX_ASKED: Final = 20
+MAX_ASKED_OF_THE_PAST: Final = 50
 INDEX_ROUNDS: Final = 5  # settle windows to wait for a search index that does not show what we know is there
 
 
@@ -69,11 +71,10 @@ def _find(work: Work, want: EnsureIssue) -> Found | None:
     it, so here too the first "not found" is not the last word, however short the gap.
     """
     doubted = (work.delivery.delivery > 1 or _has_past(work)) and not work.tried_to_create
-    known: Identities = {}
     for _ in range(INDEX_ROUNDS):
         issues = search(work, own_recent_issues(work.site.project, work.age_seconds), mirror_fields(work.site))
-        found = ours(work.delivery.identity, _identified(work, want, issues, known), tried=work.tried_to_create)
-        found = found or _renamed(work, issues, known)
+        found = ours(work.delivery.identity, _identified(work, want, issues), tried=work.tried_to_create)
+        found = found or _renamed(work, issues)
         trusted = work.unsettled is None or _index_lives(work, issues)
         if found is not None or (trusted and not doubted):
             return found
@@ -82,7 +83,7 @@ def _find(work: Work, want: EnsureIssue) -> Found | None:
     raise EnvironmentBlocked(Outcome.UNKNOWN, "индекс поиска Jira не показывает задач, которые точно есть")
 
 
-def _identified(work: Work, want: EnsureIssue, issues: Sequence[Any], known: Identities) -> tuple[Candidate, ...]:
+def _identified(work: Work, want: EnsureIssue, issues: Sequence[Any]) -> tuple[Candidate, ...]:
     """The namesakes with the identities they carry: one more GET each, as a search does not return properties."""
     plain = [
         Candidate(issue_state(work.site, issue), str((issue["fields"].get("issuetype") or {}).get("id", "")))
@@ -91,21 +92,27 @@ def _identified(work: Work, want: EnsureIssue, issues: Sequence[Any], known: Ide
     same = namesakes(work.site, want, plain)
     if work.delivery.identity is None:
         return same
-    return tuple(Candidate(one.state, one.type_id, _identity(work, one.state, known)) for one in same)
+    return tuple(Candidate(one.state, one.type_id, _identity(work, one.state)) for one in same)
 
 
-def _identity(work: Work, state: IssueState, known: Identities) -> str | None:
-    """Which command made it; asked of Jira once a search, for that never changes."""
-    if state.key not in known:
-        known[state.key] = _read_identity(work, state)
-    return known[state.key]
+def _identity(work: Work, state: IssueState) -> str | None:
+    """Which command made it, by its label or else by the property that Jira is asked for, once."""
+    if _label(work, state) is None and state.key not in work.identities:
+        work.identities[state.key] = _property(work, state.key)
+    return _known_identity(work, state)
 
 
-def _read_identity(work: Work, state: IssueState) -> str | None:
-    labelled = next((label for label in state.labels if label.startswith("jh:")), None)
-    if labelled is not None and work.site.identity_label:
-        return labelled
-    found = work.try_read(issue_request(state.key, ["summary"], properties=PROPERTY))
+def _known_identity(work: Work, state: IssueState) -> str | None:
+    return _label(work, state) or work.identities.get(state.key)
+
+
+def _label(work: Work, state: IssueState) -> str | None:
+    labels = state.labels if work.site.identity_label else ()
+    return next((label for label in labels if label.startswith("jh:")), None)
+
+
+def _property(work: Work, key: str) -> str | None:
+    found = work.try_read(issue_request(key, ["summary"], properties=PROPERTY))
     if found.outcome is not Outcome.OK:
         return None
     value = (found.json.get("properties") or {}).get(PROPERTY)
@@ -122,20 +129,22 @@ def _has_past(work: Work) -> bool:
     return retried or work.delivery.restored
 
 
-def _renamed(work: Work, issues: Sequence[Any], known: Identities) -> Found | None:
+def _renamed(work: Work, issues: Sequence[Any]) -> Found | None:
     """Ours under another summary (H5): a person may have renamed it between its creation and this rerun of it.
 
-    However young the command is said to be: what it is a retry of may have made the issue, and clocks go back.
+    However young the command is said to be, for clocks go back. Of several the oldest: a clone bears its label too.
     """
-    identity = work.delivery.identity
-    if identity is None or not (_has_past(work) or work.tried_to_create or work.delivery.delivery > 1):
+    identity, has_past = work.delivery.identity, _has_past(work)
+    if identity is None or work.made_key or not (has_past or work.tried_to_create or work.delivery.delivery > 1):
         return None
-    newest = sorted(issues, key=lambda issue: number_of(str(issue["key"])), reverse=True)
-    for issue in newest[:MAX_YOUNG]:
-        state = issue_state(work.site, issue)
-        if _identity(work, state, known) == identity:
-            return Found(Candidate(state, type_id=""), existed_before=False, also_found=())
-    return None
+    states = [issue_state(work.site, issue) for issue in issues]
+    states.sort(key=lambda state: number_of(state.key))
+    own = next((state for state in states if _known_identity(work, state) == identity), None)
+    if own is None:
+        silent = [state for state in reversed(states) if _label(work, state) is None]
+        asked = silent[: MAX_ASKED_OF_THE_PAST if has_past else MAX_ASKED]
+        own = next((state for state in asked if _identity(work, state) == identity), None)
+    return None if own is None else Found(Candidate(own, type_id=""), existed_before=False, also_found=())
 
 
 def _index_lives(work: Work, issues: Sequence[Any]) -> bool:

@@ -111,6 +111,7 @@ class Work:
         # A write attempted in an earlier life keeps the gap too.
         self._attempted = bool(journal.memory.written) or journal.memory.unsettled is not None
         self._unknown: list[str] = []  # what was said of the writes whose outcome nobody knows
+        self.identities: dict[str, str | None] = {}  # by key, as far as Jira was asked: they never change
 
     @property
     def created_key(self) -> str | None:

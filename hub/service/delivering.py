@@ -100,14 +100,13 @@ def delivery_body(row: Row, terms: Terms, *, deliveries: int, age_seconds: float
         "age_seconds": age_seconds,
         "identity": identity(terms.epochs, row) if row["type"] == "ensure_issue" else None,
         "batch_id": row["batch_id"],
-        "restored": terms.epochs.of(row["id"]) != terms.epochs.today,
+        "restored": _is_restored(terms, row),
     }
 
 
-def delivered_body(row: Row, terms: Terms, now: str) -> dict[str, Any]:
+def delivered_body(transaction: Transaction, row: Row, terms: Terms) -> dict[str, Any]:
     """A stored command once more as the agent got it, with its status and pause of today."""
-    age = seconds_between(row["first_claimed_at"] or row["claimed_at"], now)
-    body = delivery_body(row, terms, deliveries=row["deliveries"], age_seconds=age)
+    body = delivery_body(row, terms, deliveries=row["deliveries"], age_seconds=_age(transaction, terms, row))
     return {**body, "params": json.loads(row["params"]), "status": row["status"]}
 
 
@@ -129,8 +128,7 @@ def _give_up(transaction: Transaction, link: str, row: Row) -> None:
 def _redelivered(transaction: Transaction, terms: Terms, row: Row, deliveries: int) -> Delivered:
     moved(transaction, terms.link, row["id"], "claimed", "claim", f"delivery {deliveries}")
     transaction.run("deliver", id=row["id"], at=transaction.now, params=row["params"], deliveries=deliveries)
-    age = seconds_between(row["first_claimed_at"] or row["claimed_at"], transaction.now)
-    return _delivered(row, terms, row["params"], deliveries, age)
+    return _delivered(row, terms, row["params"], deliveries, _age(transaction, terms, row))
 
 
 def _first_delivery(transaction: Transaction, terms: Terms, row: Row) -> Delivered | BackupFirst | None:
@@ -155,7 +153,20 @@ def _first_delivery(transaction: Transaction, terms: Terms, row: Row) -> Deliver
         transaction.run("set_backup_path", id=row["batch_id"], path=terms.copy.path)
     moved(transaction, terms.link, row["id"], "queued", "claim", "delivery 1")
     transaction.run("deliver", id=row["id"], at=transaction.now, params=params, deliveries=1)
-    return _delivered(row, terms, params, 1, 0.0)
+    return _delivered(row, terms, params, 1, _age(transaction, terms, row))
+
+
+def _age(transaction: Transaction, terms: Terms, row: Row) -> float:
+    """How long the command may have had effects: since its first delivery; with a past, since its root was queued."""
+    since = row["first_claimed_at"] or row["claimed_at"]
+    if row["type"] == "ensure_issue" and (row["root_id"] or _is_restored(terms, row)):
+        queued = transaction.one("queued_at", id=row["root_id"] or row["id"])
+        since = queued["created_at"] if queued else since
+    return seconds_between(since, transaction.now)
+
+
+def _is_restored(terms: Terms, row: Row) -> bool:
+    return terms.epochs.of(row["id"]) != terms.epochs.today
 
 
 def _delivered(row: Row, terms: Terms, params: str, deliveries: int, age_seconds: float) -> Delivered:

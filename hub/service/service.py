@@ -31,6 +31,7 @@ from protocol.messages import AgentState, ClaimRequest, Report
 from relay.ports import Clock, Ids
 
 _log = logging.getLogger("hub")
+NEWEST_ANSWERS_KEPT: Final = 1_000
 ANSWERS_KEPT_SECONDS: Final = 30 * 86_400.0  # as long as the relay keeps the ids of its requests
 _LOOKS_WITH_COPIES: Final = 4  # one to learn of the batch, one to deliver, two more if batches are cancelled between
 
@@ -160,7 +161,7 @@ class Service:
             row = batches.command_row(transaction, link, command_id)
             settings = link_settings.link_settings(transaction, link)
             terms = Terms(link, settings, self._epochs, copies=False)
-            return delivered_body(row, terms, transaction.now)
+            return delivered_body(transaction, row, terms)
 
     def heartbeat(self, link: str, state: AgentState) -> None:
         """Keep how the agent is; the command in its hands is the one it names."""
@@ -314,11 +315,11 @@ class Service:
             return int(row["id"]) if row is not None else 0
 
     def housekeeping(self) -> None:
-        """Forget answers nobody can ask for again."""
+        """Forget answers nobody can ask for again; the newest stay, though a clock far ahead calls them old."""
         before = moment(self._clock.wall() - ANSWERS_KEPT_SECONDS)
         with self._work.writing() as transaction:
             transaction.run("forget_plans", before=before)
-            transaction.run("forget_answers", before=before)
+            transaction.run("forget_answers", before=before, newest=NEWEST_ANSWERS_KEPT)
 
     def measured(self) -> tuple[Family, ...]:
         """Figures of every link, for a scrape."""

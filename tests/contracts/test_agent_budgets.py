@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.contracts.agent_world import AgentWorld
-from tests.contracts.reports_world import built, sent, without_journal
+from tests.contracts.reports_world import built, claimed, sent, without_journal
 
 BUDGETS: list[tuple[str, dict[str, Any], int, int]] = [
     ("ensure_issue", {"temp_key": "new:1", "summary": "Отчёт"}, 2, 1),
@@ -55,6 +55,15 @@ def test_an_identity_costs_one_look_at_each_namesake(world: AgentWorld) -> None:
     without_journal(world)
     assert world.report_of("ensure_issue", **wish)["jira_calls"] == 2
     assert len(world.written()) == 1
+
+
+def test_looking_for_a_renamed_issue_asks_each_of_the_newest_twenty_once(world: AgentWorld) -> None:
+    for number in range(25):
+        world.person("create", summary=f"Своя {number}", user="svc_hub")
+    claimed(world, "ensure_issue", temp_key="new:1", summary="Отчёт", identity="jh:a:40")
+    without_journal(world)
+    world.run(steps=400)
+    assert [one["jira_calls"] for one in world.queue.reports.values()] == [2 + 20 + 1]  # searched for twice, then made
 
 
 @pytest.mark.parametrize(("there", "pages"), [(0, 1), (100, 1), (101, 2), (250, 3)])

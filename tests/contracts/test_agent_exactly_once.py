@@ -110,13 +110,16 @@ def test_a_retry_days_later_finds_what_the_first_command_left_behind(summary: st
     assert world.report_of("ensure_issue", **REPORT)["result"]["key"] == key
 
 
+@pytest.mark.parametrize("younger", [0, 30], ids=["the newest", "others came since"])
 @pytest.mark.parametrize("summary", ["Отчёт", "Отчёт за март"], ids=["as it was", "renamed"])
 def test_what_a_restored_hub_has_forgotten_is_found_by_an_agent_that_has_forgotten_it_too(
-    summary: str, tmp_path: Path
+    summary: str, younger: int, tmp_path: Path
 ) -> None:
     """Done; then the hub is restored to before its first claim, and the journal lost: a first delivery once more."""
     world = built(tmp_path)
     key = world.report_of("ensure_issue", **REPORT)["result"]["key"]
+    for number in range(younger):
+        world.person("create", summary=f"Своя {number}", user="svc_hub")
     if summary != "Отчёт":
         world.person("edit", key=key, fields={"summary": summary})
     world.clock.sleep(3_600.0)
@@ -134,6 +137,20 @@ def test_a_redelivery_whose_age_a_clock_set_back_has_eaten_finds_its_renamed_iss
     [key] = made(world)
     world.person("edit", key=key, fields={"summary": "Отчёт за март"})
     world.clock.sleep(3_600.0)
+    without_journal(world)
+    world.run(steps=400)
+    assert world.queue.reports[number]["result"]["key"] == key
+
+
+def test_of_an_issue_and_its_clone_under_one_label_the_older_is_ours(tmp_path: Path) -> None:
+    """Renamed and then cloned by a person, label and all, before the command comes again."""
+    world = built(tmp_path, identity_label=True)
+    number = world.queue.add("ensure_issue", **REPORT)
+    dies_after(world, "POST", "/issue$")
+    killed(world)
+    [key] = made(world)
+    world.person("edit", key=key, fields={"summary": "Отчёт за март"})
+    world.person("create", summary="CLONE - Отчёт за март", user="svc_hub", fields={"labels": ["jh:a:40"]})
     without_journal(world)
     world.run(steps=400)
     assert world.queue.reports[number]["result"]["key"] == key
@@ -160,9 +177,17 @@ def test_roots_are_remembered_up_to_a_number_and_the_unsettled_ones_longest(tmp_
     assert len(roots) == 50
     assert {"jh:a:40", "jh:b:100"} <= set(roots)
     assert "jh:b:41" not in roots
-    world.clock.sleep(40 * 86_400.0)
-    world.report_of("ensure_issue", temp_key="new:2", summary="Через сорок дней", identity="jh:c:101")
-    assert [one.root for one in world.journal.memory.creations] == ["jh:c:101"]
+
+
+def test_roots_are_remembered_in_their_order_whatever_the_clock_says(tmp_path: Path) -> None:
+    world = built(tmp_path)
+    world.queue.gaps["ensure_issue"] = 1.0
+    for number in range(40, 90):
+        world.report_of("ensure_issue", temp_key="new:2", summary=f"Задача {number}", identity=f"jh:b:{number}")
+    for number, jump in ((90, -7_200.0), (91, 40 * 86_400.0), (92, -40 * 86_400.0)):
+        world.clock.step_wall(jump)
+        world.report_of("ensure_issue", temp_key="new:2", summary=f"Задача {number}", identity=f"jh:b:{number}")
+    assert [one.root for one in world.journal.memory.creations] == [f"jh:b:{number}" for number in range(43, 93)]
 
 
 def late_post(world: AgentWorld, path: str, *, seconds: float) -> Callable[[], None]:

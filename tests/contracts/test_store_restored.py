@@ -93,6 +93,21 @@ def test_a_person_lets_a_batch_go_on_once_the_mirror_was_read(restored: Path) ->
         assert service.command("main", 3)["held"]
 
 
+def test_a_restored_creation_is_as_old_as_its_batch(tmp_path: Path) -> None:
+    """A copy of nine days ago: what came of the command then must not fall out of the agent's search (H4)."""
+    with started(tmp_path) as service:
+        service.create_batch("main", "anna", "one", [creation()])
+        copy = service.backups.make("by-hand") if service.backups else Path()
+        claim(service)
+    CLOCK.sleep(9 * 86_400.0)
+    shutil.copy(copy, tmp_path / "hub.sqlite")
+    with started(tmp_path) as service:
+        service.approve_batch("main", 1)
+        delivery = claim(service)
+        assert delivery is not None
+        assert (delivery["delivery"], delivery["restored"], delivery["age_seconds"]) == (1, True, 9 * 86_400.0)
+
+
 def test_a_claimed_command_that_the_mirror_shows_done_needs_nobody(restored: Path) -> None:
     CLOCK.sleep(1)
     with started(restored) as service:

@@ -177,6 +177,35 @@ def test_an_identity_names_the_database_and_the_root_of_the_retries(hub: SmallHu
     assert (again["id"] != first["id"], again["identity"]) == (True, first["identity"])
 
 
+def test_a_retry_is_as_old_as_its_root_is_in_the_queue(hub: SmallHub) -> None:
+    """What the root has made must not fall out of the agent's search (H4)."""
+    hub.batch(creation())
+    hub.clock.sleep(100.0)
+    first = hub.claim()
+    assert first["age_seconds"] == 0
+    hub.report(first["id"], "failed")
+    hub.clock.sleep(9 * 86_400.0)
+    hub.people.post(f"/api/v1/commands/{first['id']}/retry", json={"author": "boris"})
+    assert hub.claim()["age_seconds"] == 9 * 86_400.0 + 100.0
+
+
+def test_stored_answers_are_forgotten_after_a_month_but_for_the_newest(
+    hub: SmallHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock that jumps ahead by a month makes nobody's request run twice."""
+    monkeypatch.setattr("hub.service.service.NEWEST_ANSWERS_KEPT", 3)
+    hub.batch(creation("new:1", "x"))
+    first = hub.claim(key="claim-0")
+    hub.clock.step_wall(31 * 86_400.0)
+    hub.service.housekeeping()
+    assert hub.claim(key="claim-0") == first
+    for number in (1, 2, 3):
+        assert hub.claim(key="claim-0") == first
+        hub.claim(key=f"claim-{number}")
+        hub.service.housekeeping()
+    assert hub.claim(key="claim-0") != first
+
+
 def test_a_paused_link_hands_out_nothing_and_still_takes_reports(hub: SmallHub) -> None:
     hub.batch(fields(), fields("AURORA-2"))
     first = hub.claim()

@@ -21,9 +21,12 @@ INSERT INTO answer (link, request_key, status, body, at) VALUES (:link, :request
 -- name: params(link, id)^
 SELECT params FROM command WHERE id = :id AND link = :link;
 
--- name: forget_answers(before)!
-DELETE FROM answer WHERE id < coalesce(
+-- name: forget_answers(before, newest)!
+DELETE FROM answer WHERE id <= (SELECT max(id) FROM answer) - :newest AND id < coalesce(
   (SELECT id FROM answer WHERE at >= :before ORDER BY id LIMIT 1), (SELECT max(id) + 1 FROM answer));
+
+-- name: queued_at(id)^
+SELECT batch.created_at FROM command JOIN batch ON batch.id = command.batch_id WHERE command.id = :id;
 
 -- name: claimed_commands(link)
 SELECT id, batch_id, type, params, claimed_at, deliveries, first_claimed_at, root_id, held
