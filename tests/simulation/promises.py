@@ -155,13 +155,14 @@ def p11_one_command_in_flight_and_in_order(
     if event["to_status"] != "claimed":
         return None
     database = world.database()
-    # What a restored copy has as claimed is in flight no more: on hold first, then due again beside what came since.
     claimed = database.execute(
-        "SELECT count(*) FROM command WHERE status = 'claimed' AND NOT EXISTS (SELECT 1 FROM event"
-        " WHERE command_id = command.id AND from_status = 'claimed' AND to_status = 'claimed' AND why LIKE 'on hold%')"
-    ).fetchone()[0]
-    if claimed > 1:
-        return f"{claimed} commands are in flight"
+        "SELECT (SELECT count(*) FROM event WHERE command_id = command.id AND why LIKE 'on hold%') AS from_copy"
+        " FROM command WHERE status = 'claimed' AND held = 0"
+    ).fetchall()
+    # What a restored copy has as claimed is in no hand; a person's word makes it due again beside what came since.
+    from_copy = event["from_status"] == "claimed" and any(one["from_copy"] for one in claimed)
+    if len(claimed) > 1 and not from_copy:
+        return f"{len(claimed)} commands are in flight"
     if event["from_status"] == "claimed":
         return None  # in flight before what a person approved or resumed meanwhile: it goes on
     earlier = database.execute(

@@ -21,7 +21,7 @@ TWICE = {"quick": 1, "ci": 50, "soak": 50}[PROFILE]
 CALM_HOURS = {"quick": 3, "ci": 480, "soak": 2_400}[PROFILE]
 SHORT = Plan(faults=ALL, intensity=6.0, batch_every=0.5 * HOUR)
 STORMS = range(500, 510)  # what the others did not reach is looked for in storms
-# Worlds that broke a promise once (docs/testing.md, "What the worlds found"): by the seed's own plan, and in storms.
+# What broke a promise once, by the seed's plan of today, and in storms (docs/testing.md, "What the worlds found").
 FOUND = (1021, 1027, 1037, 1070, 1186, 1192, 1197, 1300, 1317)
 FOUND_STORMS = (501, 502, 505, 865)
 # Two moves no random world is likely to make have tests of their own: senseless real keys, confirmation by state.

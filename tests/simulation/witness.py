@@ -12,6 +12,7 @@ import httpx2
 from agent.hub import HubAnswer
 from agent.records import AnyRecord, Claimed, Finished
 from agent.runner import Event
+from protocol.errors import NO_REPORT
 from protocol.messages import TERMINAL
 from tests.simulation.jira_wire import JiraCall, body_of
 from tests.simulation.wishes import is_true
@@ -94,13 +95,28 @@ class Witness:
         self._newest_event, self._reads_copy = 0, True
         for seen in self.commands.values():
             seen.end = None
-        self.answers.clear()  # the newer ones are gone with it, and are made anew
+        self.answers = {key: answer for key, answer in self.answers.items() if self._is_stored(key)}
         self.holder = None  # whoever held the link when the copy was made
-        self.memory_lost()
+        self.memory_lost(of_agent=False)
 
-    def memory_lost(self) -> None:
-        """Whoever knew of an issue may be gone; a person may have cancelled its command too."""
-        self.forgotten.update(key for keys in self.created.values() for key in keys)
+    def _is_stored(self, request_id: str) -> bool:
+        """Whether the hub has the answer in its database: under the id and the route it was asked at."""
+        wanted = "SELECT 1 FROM answer WHERE link = 'main' AND request_key BETWEEN ? AND ?"
+        return self.world.database().execute(wanted, (f"{request_id} ", f"{request_id} ~")).fetchone() is not None
+
+    def memory_lost(self, *, of_agent: bool) -> None:
+        """Whoever knew of an issue may be gone, and a person may have cancelled its command.
+
+        What the agent has reported it need not remember: the hub has it, or should.
+        """
+        reported = {
+            self.commands[row["id"], row["batch_at"]].root
+            for row in self.world.commands()
+            if row["status"] in ("done", "failed") and row["error"] != NO_REPORT
+        }
+        for root, keys in self.created.items():
+            if not (of_agent and root in reported):
+                self.forgotten.update(keys)
 
     def hub_committed(self) -> None:
         database = self._connection()
@@ -182,9 +198,10 @@ class Witness:
         self.tell("hub", f"{answer.status}{f' {request_id[:6]}' if request_id else ''}", agent.name)
         if request_id is not None and answer.status < 500 and answer.status not in (409, 413, 422, 426):
             given = (answer.status, answer.body)
-            # A claim that was given up, or overtaken, is answered empty: it has done nothing, and may be asked anew.
-            empty = "/claim" in path and answer.status == 204
-            before = self.answers.get(request_id, given) if empty else self.answers.setdefault(request_id, given)
+            before = self.answers.get(request_id, given)
+            # A claim that was given up, or overtaken, is answered empty: nothing was stored, it may be asked anew.
+            if "/claim" not in path or answer.status == 200 or self._is_stored(request_id):
+                self.answers[request_id] = before
             if before != given:
                 self.world.broke("P7", f"request {request_id} got {before} first and {answer} later")
         if "/claim" in path and answer.status == 409 and agent is self.world.agent:
