@@ -136,7 +136,8 @@ def test_an_absent_agent_a_pause_and_a_claimed_command_put_it_off(hub: SmallHub)
     assert hub.service.renew_mirrors() == []
 
 
-def test_old_answers_are_forgotten_once_an_hour(hub: SmallHub) -> None:
+def test_old_answers_are_forgotten_once_an_hour(hub: SmallHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hub.service.service.NEWEST_ANSWERS_KEPT", 0)
     chores = Chores(hub.service)
     chores.step(0.0)
     body = {"author": "anna", "title": "x", "commands": [fields()]}
