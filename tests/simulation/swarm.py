@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from tests.simulation.faults import ALL, random_faults
 from tests.simulation.world import HOUR, Broken, Plan, World
@@ -22,6 +23,8 @@ from tests.simulation.world import HOUR, Broken, Plan, World
 STORM: Final = Plan(faults=ALL, intensity=8.0, batch_every=0.5 * HOUR)  # everything goes wrong, often
 STORM_SECONDS: Final = 12 * HOUR
 Kind = Literal["calm", "some", "all"]
+Given = TypeVar("Given")
+Became = TypeVar("Became")
 KINDS: Final[tuple[Kind, ...]] = ("some", "some", "all", "some", "calm")
 AT_ONCE: Final = 2
 _MEMORY: Final = Path("/dev/shm")
@@ -137,10 +140,14 @@ def stormy(seed: int) -> Outcome:
     return run_seed(seed, plan=STORM, seconds=STORM_SECONDS)
 
 
-def lived(run: Callable[[int], Outcome], seeds: Iterable[int]) -> Iterator[Outcome]:
-    """Worlds side by side, one a core: each is alone in its process, so that its seed alone decides."""
-    with ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(run, seeds)
+@cache
+def _pool() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn"))
+
+
+def lived(run: Callable[[Given], Became], given: Iterable[Given]) -> Iterator[Became]:
+    """Worlds side by side, one a core: each is alone in its process, so that what is given alone decides."""
+    yield from _pool().map(run, given)
 
 
 def main() -> None:

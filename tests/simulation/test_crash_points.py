@@ -4,14 +4,15 @@ Exhaustive where CI has the time; a newcomer's run takes every so-manieth point.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from protocol.messages import TERMINAL
 from tests.promised import Covered
-from tests.simulation.swarm import quiet, world_folder
+from tests.simulation.swarm import Given, lived, quiet, world_folder
 from tests.simulation.timelines import created, fields, issue
 from tests.simulation.virtual_time import Process
 from tests.simulation.world import Plan, World
@@ -97,14 +98,17 @@ def executed(
     return passed
 
 
+def at_each(run: Callable[[Given], int], points: Iterable[Given]) -> int:
+    """A world for each of the points at which the power goes, two at once; how many they were."""
+    return sum(1 for _ in lived(run, points))
+
+
 @pytest.mark.part("T4")
 @pytest.mark.parametrize("kind", sorted(COMMANDS))
 def test_the_agent_may_die_at_every_point_of_a_command(kind: str, covered: Covered) -> None:
     points = executed(kind)
     assert points > 10
-    for point in range(0, points, STRIDE):
-        executed(kind, point)
-    covered("T4", len(range(0, points, STRIDE)), of=points)
+    covered("T4", at_each(partial(executed, kind), range(0, points, STRIDE)), of=points)
 
 
 def lag(world: World) -> None:
@@ -125,9 +129,8 @@ def test_a_creation_survives_every_point_under_lag_and_wrong_clocks(
     before: Callable[[World], None], covered: Covered
 ) -> None:
     points = executed("ensure_issue", before=before)
-    for point in range(0, points, STRIDE):
-        executed("ensure_issue", point, before=before)
-    covered("T4", len(range(0, points, STRIDE)), of=points)
+    run = partial(executed, "ensure_issue", before=before)
+    covered("T4", at_each(run, range(0, points, STRIDE)), of=points)
 
 
 def the_journal_is_lost(world: World) -> None:
@@ -151,9 +154,11 @@ def test_a_death_at_every_point_with_a_loss_besides_does_nothing_twice(
     # What makes something is killed at each point; what only sets it so, at every fifth: it costs minutes otherwise.
     makes = kind in ("ensure_issue", "ensure_comment")
     chosen = range(0, points, STRIDE if makes else max(STRIDE, 5))
-    for point in chosen:
-        executed(kind, point, while_dead=while_dead)
-    covered("T4", len(chosen), of=points if makes else None)
+    covered("T4", at_each(partial(executed, kind, while_dead=while_dead), chosen), of=points if makes else None)
+
+
+def at_both(pair: tuple[int, int]) -> int:
+    return executed("ensure_issue", *pair)
 
 
 @pytest.mark.part("T4")
@@ -161,10 +166,8 @@ def test_a_death_at_every_point_with_a_loss_besides_does_nothing_twice(
 def test_a_creation_survives_pairs_of_deaths(covered: Covered) -> None:
     points = executed("ensure_issue")
     pairs = [(first, second) for first in range(points) for second in range(points)]
-    for pair in pairs[::PAIRS_STRIDE]:
-        executed("ensure_issue", *pair)
     # All pairs are met on the agent alone (tests/contracts/test_agent_killed_twice.py): these come on top.
-    covered("T4", len(pairs[::PAIRS_STRIDE]))
+    covered("T4", at_each(at_both, pairs[::PAIRS_STRIDE]))
 
 
 def lived_through(*deaths: int) -> int:
@@ -192,6 +195,4 @@ def lived_through(*deaths: int) -> int:
 def test_the_hub_may_die_at_every_statement_and_file_operation(covered: Covered) -> None:
     points = lived_through()
     assert points > 30
-    for point in range(0, points, STRIDE):
-        lived_through(point)
-    covered("T5", len(range(0, points, STRIDE)), of=points)
+    covered("T5", at_each(lived_through, range(0, points, STRIDE)), of=points)

@@ -7,7 +7,7 @@ import pytest
 from protocol.messages import TERMINAL
 from tests.promised import Covered
 from tests.simulation.swarm import quiet, world_folder
-from tests.simulation.test_crash_points import CALM, Deaths
+from tests.simulation.test_crash_points import CALM, Deaths, at_each
 from tests.simulation.timelines import created, fields, issue
 from tests.simulation.virtual_time import Process
 from tests.simulation.world import World
@@ -46,6 +46,4 @@ def restored(*deaths: int) -> int:
 def test_a_hub_may_die_at_every_statement_of_taking_a_restored_copy_over(covered: Covered) -> None:
     points = restored()
     assert points > 5
-    for point in range(0, points, STRIDE):
-        restored(point)
-    covered("T5", len(range(0, points, STRIDE)), of=points)
+    covered("T5", at_each(restored, range(0, points, STRIDE)), of=points)

@@ -18,7 +18,7 @@ PROFILE = os.environ.get("BRIDGE_PROFILE", "quick")
 # By profile: worlds whose faults stop at a random moment, worlds run twice, hours of the calm world that is measured.
 WORLDS = {"quick": 2, "ci": 500, "soak": 20_000}[PROFILE]
 TWICE = {"quick": 1, "ci": 50, "soak": 50}[PROFILE]
-CALM_HOURS = {"quick": 3, "ci": 480, "soak": 2_400}[PROFILE]
+CALM_HOURS = {"quick": 3, "ci": 240, "soak": 2_400}[PROFILE]
 SHORT = Plan(faults=ALL, intensity=6.0, batch_every=0.5 * HOUR)
 STORMS = range(500, 510)  # what the others did not reach is looked for in storms
 # What broke a promise once, by the seed's plan of today, and in storms (docs/testing.md, "What the worlds found").
