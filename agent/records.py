@@ -10,7 +10,7 @@ from protocol.messages import Delivery, Report
 class _Record(BaseModel):
     # A newer agent may have written more than this one understands: going back a version must work.
     model_config = ConfigDict(extra="ignore", frozen=True)
-    at: float = Field(description="wall time, seconds since 1970; it may jump, and widens a search at most")
+    at: float = Field(description="wall time, seconds since 1970; it may jump: for searches and daily counts")
 
 
 class Session(_Record):

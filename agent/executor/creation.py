@@ -73,8 +73,9 @@ def _find(work: Work, want: EnsureIssue) -> Found | None:
     doubted = (work.delivery.delivery > 1 or _has_past(work)) and not work.tried_to_create
     for _ in range(INDEX_ROUNDS):
         issues = search(work, own_recent_issues(work.site.project, work.age_seconds), mirror_fields(work.site))
-        found = ours(work.delivery.identity, _identified(work, want, issues), tried=work.tried_to_create)
-        found = found or _renamed(work, issues)
+        candidates = [_candidate(work, issue) for issue in issues]
+        found = ours(work.delivery.identity, _identified(work, want, candidates), tried=work.tried_to_create)
+        found = found or _renamed(work, candidates)
         trusted = work.unsettled is None or _index_lives(work, issues)
         if found is not None or (trusted and not doubted):
             return found
@@ -83,13 +84,13 @@ def _find(work: Work, want: EnsureIssue) -> Found | None:
     raise EnvironmentBlocked(Outcome.UNKNOWN, "индекс поиска Jira не показывает задач, которые точно есть")
 
 
-def _identified(work: Work, want: EnsureIssue, issues: Sequence[Any]) -> tuple[Candidate, ...]:
+def _candidate(work: Work, issue: Any) -> Candidate:
+    return Candidate(issue_state(work.site, issue), str((issue["fields"].get("issuetype") or {}).get("id", "")))
+
+
+def _identified(work: Work, want: EnsureIssue, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """The namesakes with the identities they carry: one more GET each, as a search does not return properties."""
-    plain = [
-        Candidate(issue_state(work.site, issue), str((issue["fields"].get("issuetype") or {}).get("id", "")))
-        for issue in issues
-    ]
-    same = namesakes(work.site, want, plain)
+    same = namesakes(work.site, want, candidates)
     if work.delivery.identity is None:
         return same
     return tuple(Candidate(one.state, one.type_id, _identity(work, one.state)) for one in same)
@@ -129,7 +130,7 @@ def _has_past(work: Work) -> bool:
     return retried or work.delivery.restored
 
 
-def _renamed(work: Work, issues: Sequence[Any]) -> Found | None:
+def _renamed(work: Work, candidates: Sequence[Candidate]) -> Found | None:
     """Ours under another summary (H5): a person may have renamed it between its creation and this rerun of it.
 
     However young the command is said to be, for clocks go back. Of several the oldest: a clone bears its label too.
@@ -137,8 +138,7 @@ def _renamed(work: Work, issues: Sequence[Any]) -> Found | None:
     identity, has_past = work.delivery.identity, _has_past(work)
     if identity is None or work.made_key or not (has_past or work.tried_to_create or work.delivery.delivery > 1):
         return None
-    states = [issue_state(work.site, issue) for issue in issues]
-    states.sort(key=lambda state: number_of(state.key))
+    states = sorted((one.state for one in candidates), key=lambda state: number_of(state.key))
     own = next((state for state in states if _known_identity(work, state) == identity), None)
     if own is None:
         silent = [state for state in reversed(states) if _label(work, state) is None]

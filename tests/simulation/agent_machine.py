@@ -168,11 +168,11 @@ class AgentMachine:
 
     def lose_journal(self) -> None:
         self.journal_path.unlink(missing_ok=True)
-        self.world.witness.memory_lost(of_agent=True)
+        self.world.witness.agent_forgot()
         self.world.told(self.name, "its journal is lost")
 
     def lose_disk(self) -> None:
         shutil.rmtree(self.folder)
         self.folder.mkdir()
-        self.world.witness.memory_lost(of_agent=True)
+        self.world.witness.agent_forgot()
         self.world.told(self.name, "its disk is lost with everything on it")

@@ -124,7 +124,7 @@ class People:
     def adopt(self) -> None:
         self._world.told("person", "lets another agent take the link over", "hub")
         self._world.witness.holder = None
-        self._world.witness.memory_lost(of_agent=True)
+        self._world.witness.agent_forgot()
         self._try(lambda: self._world.hub.service.adopt("main"))
 
     def look_after(self) -> None:

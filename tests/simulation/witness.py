@@ -97,14 +97,14 @@ class Witness:
             seen.end = None
         self.answers = {key: answer for key, answer in self.answers.items() if self._is_stored(key)}
         self.holder = None  # whoever held the link when the copy was made
-        self.memory_lost(of_agent=False)
+        self.forgotten.update(key for keys in self.created.values() for key in keys)
 
     def _is_stored(self, request_id: str) -> bool:
         """Whether the hub has the answer in its database: under the id and the route it was asked at."""
         wanted = "SELECT 1 FROM answer WHERE link = 'main' AND request_key BETWEEN ? AND ?"
         return self.world.database().execute(wanted, (f"{request_id} ", f"{request_id} ~")).fetchone() is not None
 
-    def memory_lost(self, *, of_agent: bool) -> None:
+    def agent_forgot(self) -> None:
         """Whoever knew of an issue may be gone, and a person may have cancelled its command.
 
         What the agent has reported it need not remember: the hub has it, or should.
@@ -114,9 +114,7 @@ class Witness:
             for row in self.world.commands()
             if row["status"] in ("done", "failed") and row["error"] != NO_REPORT
         }
-        for root, keys in self.created.items():
-            if not (of_agent and root in reported):
-                self.forgotten.update(keys)
+        self.forgotten.update(key for root, keys in self.created.items() if root not in reported for key in keys)
 
     def hub_committed(self) -> None:
         database = self._connection()

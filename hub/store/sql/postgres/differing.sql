@@ -25,7 +25,8 @@ VALUES (setval(pg_get_serial_sequence('event', 'id'), CAST(:id AS BIGINT)), :lin
 -- Nobody waits for old answers to go, and nobody is waited for.
 -- name: forget_answers(before, newest)!
 DELETE FROM answer WHERE id IN (
-  SELECT id FROM answer WHERE at < :before AND id <= (SELECT max(id) FROM answer) - :newest ORDER BY id LIMIT 10000 FOR UPDATE SKIP LOCKED);
+  SELECT id FROM answer WHERE at < :before AND id <= (SELECT max(id) FROM answer) - :newest
+  ORDER BY id LIMIT 10000 FOR UPDATE SKIP LOCKED);
 
 -- name: forget_plans(before)!
 DELETE FROM plan WHERE id IN (
