@@ -7,6 +7,8 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from inspect import signature
+from types import FunctionType
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -74,6 +76,12 @@ def planted(name: str) -> Iterator[None]:
 
 
 def _to(target: Any, attribute: str, value: Any) -> Any:
+    """Raises `TypeError` where `value` cannot be called as what it replaces: such a bug would be found by itself."""
+    real = getattr(target, attribute)
+    if isinstance(real, FunctionType):
+        needed = [one for one in signature(real).parameters.values() if one.default is one.empty]
+        named = {one.name: None for one in needed if one.kind is one.KEYWORD_ONLY}
+        signature(value).bind(*(None for one in needed if one.kind is one.POSITIONAL_OR_KEYWORD), **named)
     return patch.object(target, attribute, value)
 
 
@@ -370,7 +378,7 @@ def a_restored_hub_does_not_say_so() -> list[Any]:
 
 @bug("agent power cut", "journal lost", "person renames", intensity=6.0, batch_every=600.0)
 def a_renamed_issue_is_not_looked_for() -> list[Any]:
-    return [_to(agent.executor.creation, "_renamed", lambda work, issues, known: None)]
+    return [_to(agent.executor.creation, "_renamed", lambda work, candidates: None)]
 
 
 def names() -> list[str]:
